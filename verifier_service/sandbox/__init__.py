@@ -1,0 +1,1 @@
+"""Running untrusted programs: the backend contract, the pool of warm slots, and the backends themselves."""

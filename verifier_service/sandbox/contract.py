@@ -1,0 +1,129 @@
+"""The contract between those who want a program run and those who isolate it.
+
+program → execution → termination. `SandboxBackend.run` returns for anything that the program did, and raises only if
+the sandbox failed; it never sees an expected output, so nothing of a test's answer can reach the process that runs
+model code. Comparison happens on the caller's side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one case (one process tree), all hard. Wall time counts from the case's start inside the slot."""
+
+    cpu_time_s: float = 10.0
+    wall_time_s: float = 20.0
+    memory_mb: int = 512
+    processes: int = 16
+    output_bytes: int = 8 * MIB
+    file_bytes: int = 16 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A submission: source text, and one stdin per case. All cases go to the slot in one exchange.
+
+    `stop_on_error`: the slot itself skips the cases after the first that does not exit with status 0; stopping on a
+    wrong answer is the caller's, by leaving the execution early.
+    """
+
+    language: str
+    source: str
+    stdins: tuple[bytes, ...] = (b"",)
+    args: tuple[str, ...] = ()
+    files: tuple[tuple[str, bytes], ...] = ()
+    stop_on_error: bool = False
+
+
+class Ending(StrEnum):
+    """How a case's process tree ended."""
+
+    EXITED = "exited"  # by itself, see exit_code
+    SIGNALLED = "signalled"  # killed by a signal not of our sending
+    CPU_TIME = "cpu_time"
+    WALL_TIME = "wall_time"
+    MEMORY = "memory"
+    OUTPUT = "output"
+    PROCESSES = "processes"
+    COMPILE_ERROR = "compile_error"  # never ran; stderr has the compiler's message
+
+
+@dataclass(frozen=True, slots=True)
+class Termination:
+    """What one case did. Output is what came before the end, cut at the output limit."""
+
+    ending: Ending
+    exit_code: int | None
+    signal: int | None
+    cpu_s: float
+    wall_s: float
+    memory_mb: float
+    stdout: bytes
+    stderr: bytes
+    tamper: tuple[str, ...] = ()
+
+
+class Execution(AsyncIterator[Termination], Protocol):
+    """Terminations in the order of `Program.stdins`, each as soon as it is known; fewer if stopped early."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackendInfo:
+    """Facts for /v1/verifiers, /readyz and the doctor."""
+
+    name: str  # docker, bubblewrap, executor, fake
+    isolation: str  # container, namespace, none
+    runtime: str  # runc, runsc, bwrap …
+    slots: int
+    languages: tuple[str, ...] = ("python",)
+    note: str = ""
+    details: dict[str, str] = field(default_factory=dict)
+
+
+class SandboxBackend(Protocol):
+    """Makes executions. Started once; `run` may be called concurrently and queues for a slot."""
+
+    async def start(self) -> None:
+        """Bring up the slots and prove that limits bite. Raises SandboxFault."""
+        ...
+
+    async def aclose(self) -> None:
+        """Kill and remove all that start and run made."""
+        ...
+
+    def info(self) -> BackendInfo: ...
+
+    def run(self, program: Program, limits: Limits, *, deadline_s: float | None = None) -> AbstractAsyncContextManager[Execution]:
+        """Take a slot (waiting for at most `deadline_s` seconds), run the program, iterate its terminations.
+
+        Leaving the context early kills what still runs and gives the slot back after its reset.
+
+        Raises:
+            SlotWaitTimeout: no slot came free in time; nothing ran.
+            SandboxFault: the sandbox itself failed, before or while it ran; what came before is void.
+        """
+        ...
+
+    async def probe(self) -> dict[str, str]:
+        """Prove in a real slot that memory, process, time and network limits bite; what was seen, by name.
+
+        Raises SandboxFault when one doesn't.
+        """
+        ...
+
+
+class SandboxFault(Exception):
+    """The sandbox failed: engine down, image missing, container or runner died. Never the program's doing."""
+
+
+class SlotWaitTimeout(Exception):
+    """No slot came free before the deadline."""

@@ -1,0 +1,1 @@
+"""One folder a verifier. `base` is the contract, `registry` finds them."""
