@@ -44,6 +44,36 @@ class Program:
     stop_on_error: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedProgram:
+    """A submission and, beside it, a trusted judge: two processes of two uids, forked from zygotes that saw neither.
+
+    For each payload a fresh pair is made, joined by a connected `AF_UNIX` stream socket, its descriptor inheritable by
+    nobody else. Both harnesses are trusted source of the standard library only, loaded once per slot as a module and
+    forked from there, so that neither the submission's nor the judge's run pays for compiling them.
+
+    `submission_harness` defines `serve(source: bytes, channel_fd: int) -> None`: called in the submission's process,
+    uid and limits; it loads the submission and answers the judge. Stdin is empty; stdout and stderr are captured.
+    `judge_harness` defines `judge(payload: bytes, channel_fd: int, emit: Callable[[bytes], None]) -> None`: called in
+    the judge's process; each `emit` is one `JudgeFrame` at the caller, at most `JUDGE_FRAME_BYTES` long. The payload
+    reaches that process alone, over a pipe: never a file, an argument or the environment.
+
+    A harness that raises ends with a traceback on its stderr and exit code 1. The pair ends when the judge ends: a
+    submission that still runs then is `Ending.STOPPED`. One that ends sooner leaves the judge with an end of file.
+    """
+
+    language: str
+    source: str
+    submission_harness: str
+    judge_harness: str
+    payloads: tuple[bytes, ...]
+    files: tuple[tuple[str, bytes], ...] = ()  # in the submission's work folder
+    stop_on_error: bool = False  # skip later payloads after one whose judge does not exit with 0
+
+
+JUDGE_FRAME_BYTES = 8 * MIB
+
+
 class Ending(StrEnum):
     """How a case's process tree ended."""
 
@@ -55,6 +85,7 @@ class Ending(StrEnum):
     OUTPUT = "output"
     PROCESSES = "processes"
     COMPILE_ERROR = "compile_error"  # never ran; stderr has the compiler's message
+    STOPPED = "stopped"  # killed by us for nothing of its doing: its judge was done
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +105,27 @@ class Termination:
 
 class Execution(AsyncIterator[Termination], Protocol):
     """Terminations in the order of `Program.stdins`, each as soon as it is known; fewer if stopped early."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFrame:
+    """One `emit` of the judge of payload number `run`."""
+
+    run: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTermination:
+    """How the pair of payload number `run` ended; the last event of that payload."""
+
+    run: int
+    submission: Termination
+    judge: Termination
+
+
+class JudgedExecution(AsyncIterator[JudgeFrame | JudgedTermination], Protocol):
+    """Frames as the judge emits them, then that payload's `JudgedTermination`; payload after payload, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +162,16 @@ class SandboxBackend(Protocol):
         Raises:
             SlotWaitTimeout: no slot came free in time; nothing ran.
             SandboxFault: the sandbox itself failed, before or while it ran; what came before is void.
+            ProgramRefused: larger than this backend takes.
+        """
+        ...
+
+    def run_judged(
+        self, program: JudgedProgram, limits: Limits, *, judge_limits: Limits | None = None, deadline_s: float | None = None
+    ) -> AbstractAsyncContextManager[JudgedExecution]:
+        """As `run`, for a judged program. `limits` are the submission's, `judge_limits` the judge's (default: the same).
+
+        The memory limit is the slot's: the larger of the two counts for both together.
         """
         ...
 
@@ -123,6 +185,10 @@ class SandboxBackend(Protocol):
 
 class SandboxFault(Exception):
     """The sandbox failed: engine down, image missing, container or runner died. Never the program's doing."""
+
+
+class ProgramRefused(ValueError):
+    """The program, its inputs or its files are larger than the backend takes; nothing ran."""
 
 
 class SlotWaitTimeout(Exception):
