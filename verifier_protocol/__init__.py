@@ -4,6 +4,7 @@ Both sides import this package (`verifier_service` to validate, `trainer_client`
 """
 
 from verifier_protocol.request import (
+    AssertTests,
     ChatMessage,
     Checker,
     CodeLimits,
@@ -12,7 +13,6 @@ from verifier_protocol.request import (
     FormatSpec,
     FunctionCase,
     FunctionTests,
-    AssertTests,
     Group,
     MathOptions,
     MathSpec,

@@ -6,9 +6,20 @@ service's settings; what stands here holds everywhere.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, StringConstraints, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    JsonValue,
+    StringConstraints,
+    Tag,
+    model_validator,
+)
 
 BUILTIN_KINDS = ("math", "code", "format")
 
@@ -34,10 +45,21 @@ class ChatMessage(BaseModel):
     content: str | None = None
 
 
-Completion = str | list[ChatMessage]
+def _completion_tag(value: Any) -> str | None:
+    return "text" if isinstance(value, str) else "chat" if isinstance(value, list) else None
 
 
-def completion_text(completion: Completion) -> str:
+Completion = Annotated[
+    Annotated[str, Tag("text")] | Annotated[list[ChatMessage], Tag("chat")],
+    Discriminator(
+        _completion_tag,
+        custom_error_type="completion_type",
+        custom_error_message="a completion is a string or a list of chat messages",
+    ),
+]
+
+
+def completion_text(completion: str | list[ChatMessage]) -> str:
     """The text that is verified: the string itself, or the content of the last assistant message ('' if none)."""
     if isinstance(completion, str):
         return completion
@@ -118,10 +140,28 @@ class StdinTests(Model):
     checker: Checker | None = None
 
 
+def _finite(value: JsonValue) -> JsonValue:
+    """1e999 is valid JSON, but no value that a test could mean."""
+    stack: list[JsonValue] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, float):
+            if not math.isfinite(item):
+                raise ValueError("a number is out of range")
+        elif isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+    return value
+
+
+FiniteJson = Annotated[JsonValue, AfterValidator(_finite)]
+
+
 class FunctionCase(Model):
-    args: list[JsonValue] = []
-    kwargs: dict[Identifier, JsonValue] = {}
-    expected: JsonValue
+    args: list[FiniteJson] = []
+    kwargs: dict[Identifier, FiniteJson] = {}
+    expected: FiniteJson
 
 
 class FunctionTests(Model):

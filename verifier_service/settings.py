@@ -33,7 +33,8 @@ class Settings(BaseSettings):
 
     # --- limits at the door
     max_body_bytes: int = Field(32 * MIB, ge=1024, description="Largest request body.")
-    max_json_depth: int = Field(64, ge=8, description="Deepest nesting of a body.")
+    max_url_bytes: int = Field(8192, ge=256, description="Longest path and query.")
+    max_header_bytes: int = Field(65536, ge=1024, description="All request headers together.")
     max_groups: int = Field(4096, ge=1, description="Most groups in a request.")
     max_completions: int = Field(65536, ge=1, description="Most completions in a request, all groups together.")
     max_completion_chars: int = Field(2_000_000, ge=1, description="Longest completion.")
@@ -47,9 +48,11 @@ class Settings(BaseSettings):
         131072, ge=1, description="Admission: completions admitted at one time; beyond, 503 with Retry-After."
     )
     max_inflight_bytes: int = Field(256 * MIB, ge=1024, description="Admission: body bytes admitted at one time.")
-    cache_entries: int = Field(
-        65536, ge=0, description="Scored verdicts kept by (verifier version, task, completion); 0 switches the cache off."
+
+    cache_mb: int = Field(
+        64, ge=0, description="Memory for scored verdicts kept by (verifier version, task, completion); 0 switches the cache off."
     )
+    readiness_period_s: float = Field(60.0, gt=0, description="Seconds between canaries; while one fails, a tenth of it.")
 
     # --- math
     math_workers: int = Field(0, ge=0, description="Math worker processes; 0: one a core.")

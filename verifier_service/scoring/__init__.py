@@ -1,0 +1,1 @@
+"""From groups to verdicts: admission, fan-out, deadlines, dedupe, cache; order kept, failures contained."""

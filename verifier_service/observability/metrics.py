@@ -1,0 +1,82 @@
+"""Prometheus metrics of one service process, in a registry of their own so that two apps in one process don't mix.
+
+No label ever holds text that a client chose, but the verifier kind, which the registry knows.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from verifier_protocol import ScoredVerdict, UnscoredVerdict
+
+STAGE_BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+
+class Metrics:
+    """All the service counts; every method is cheap and never raises."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        r = self.registry
+        self._verdicts = Counter("verifier_verdicts", "Scored verdicts.", ["kind", "outcome"], registry=r)
+        self._unscored = Counter(
+            "verifier_unscored", "Completions that a verifier left unscored.", ["kind", "reason"], registry=r
+        )
+        self._tamper = Counter("verifier_tamper", "Verdicts with a sign of an attack on the grader.", ["kind"], registry=r)
+        self._retries = Counter(
+            "verifier_retries", "Verifications run a second time after a fault of ours.", ["kind"], registry=r
+        )
+        self._reused = Counter(
+            "verifier_reused", "Verdicts that needed no run.", ["source"], registry=r
+        )  # group: twin in its group; cache: earlier request; flight: same work under way
+        self._stage = Histogram(
+            "verifier_stage_seconds",
+            "Time by stage of a request or of one verification.",
+            ["stage"],
+            registry=r,
+            buckets=STAGE_BUCKETS_S,
+        )
+        self._requests = Counter("verifier_http_requests", "HTTP answers.", ["route", "status"], registry=r)
+        self._refused = Counter("verifier_refused", "Requests refused at admission.", registry=r)
+        self.inflight = Gauge("verifier_inflight_completions", "Completions admitted and not answered yet.", registry=r)
+        self.ready = Gauge("verifier_ready", "1 where the last canary of a verifier passed.", ["kind"], registry=r)
+        self._slots = Gauge("verifier_sandbox_slots", "Sandbox slots by state.", ["state"], registry=r)
+        self._recycles = Counter("verifier_sandbox_recycles", "Sandboxes thrown away, by reason.", ["reason"], registry=r)
+        self._queue = Histogram("verifier_sandbox_queue_seconds", "Wait for a slot.", registry=r, buckets=STAGE_BUCKETS_S)
+
+    def scored(self, verdict: ScoredVerdict) -> None:
+        self._verdicts.labels(verdict.kind, verdict.outcome.value).inc()
+        if verdict.tamper:
+            self._tamper.labels(verdict.kind).inc()
+
+    def unscored(self, verdict: UnscoredVerdict) -> None:
+        self._unscored.labels(verdict.kind, verdict.reason.value).inc()
+
+    def retried(self, kind: str) -> None:
+        self._retries.labels(kind).inc()
+
+    def reused(self, source: str, count: int = 1) -> None:
+        self._reused.labels(source).inc(count)
+
+    def stage(self, stage: str, seconds: float) -> None:
+        self._stage.labels(stage).observe(seconds)
+
+    def request(self, route: str, status: int) -> None:
+        self._requests.labels(route, str(status)).inc()
+
+    def refused(self) -> None:
+        self._refused.inc()
+
+    # the sandbox pool's events
+    def slots(self, state: str, count: int) -> None:
+        self._slots.labels(state).set(count)
+
+    def recycled(self, reason: str) -> None:
+        self._recycles.labels(reason).inc()
+
+    def queued(self, wait_s: float) -> None:
+        self._queue.observe(wait_s)
+
+    def text(self) -> bytes:
+        """The exposition format of GET /metrics."""
+        return generate_latest(self.registry)
