@@ -85,7 +85,8 @@ class MathOptions(Model):
     )
     units: Literal["lenient", "strict"] = Field(
         "lenient",
-        description="`lenient`: a missing unit is forgiven, a different one is not. `strict`: both sides must carry the same quantity.",
+        description="`lenient`: a missing unit is forgiven, a different one is not. "
+        "`strict`: both sides must carry the same quantity.",
     )
     extract: list[Literal["boxed", "hash", "final_answer", "last_line"]] = Field(
         default=["boxed"],

@@ -78,7 +78,7 @@ class Settings(BaseSettings):
     # --- sandbox
     sandbox: Literal["auto", "docker", "bubblewrap", "executor", "off"] = Field(
         "auto",
-        description="`auto`: the executor if its socket is set, else Docker if an engine answers, else bubblewrap, else code is unscored.",
+        description="`auto`: the executor if its socket is set, else Docker if an engine answers, else bubblewrap.",
     )
     minimum_isolation: Literal["namespace", "container"] = Field(
         "namespace", description="`container` refuses the bubblewrap backend."

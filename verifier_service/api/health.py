@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
@@ -23,7 +23,7 @@ async def healthz() -> dict[str, str]:
 
 @router.get("/readyz", summary="Can every verifier score?")
 async def readyz(
-    request: Request, kinds: str | None = Query(None, max_length=1000, description="Only these, comma separated.")
+    request: Request, kinds: Annotated[str | None, Query(max_length=1000, description="Only these, comma separated.")] = None
 ) -> Response:
     """200 once each verifier has scored a right and a wrong answer by the path that completions take, and the sandbox's
     limits (memory, processes, time, network) were seen to bite; else 503, and each failing kind says how to mend it."""

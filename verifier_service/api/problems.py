@@ -19,6 +19,7 @@ from verifier_service.verifiers.base import SpecRefused
 
 LONGEST_NAME = 80
 CLIENT_CLOSED_REQUEST = 499  # nobody reads it; it is for the log and the metrics
+HTTP_DETAILS = {404: "no such path; see /docs for those there are", 405: "this path does not take that method; see /docs"}
 MEDIA_TYPE = "application/problem+json"
 
 
@@ -104,10 +105,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def _http(_: Request, e: HTTPException) -> Response:
-        detail = {404: "no such path; see /docs for those there are", 405: "this path does not take that method; see /docs"}
-        return problem_response(
-            e.status_code, detail.get(e.status_code, "the request could not be handled"), headers=dict(e.headers or {})
-        )
+        detail = HTTP_DETAILS.get(e.status_code, "the request could not be handled")
+        return problem_response(e.status_code, detail, headers=dict(e.headers or {}))
 
     @app.exception_handler(ClientDisconnect)
     async def _gone(_: Request, __: ClientDisconnect) -> Response:
