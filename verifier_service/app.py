@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import FastAPI
@@ -17,6 +18,7 @@ from verifier_service.api import health, problems, score
 from verifier_service.api.middleware import Door
 from verifier_service.api.readiness import Readiness
 from verifier_service.observability.metrics import Metrics
+from verifier_service.sandbox.contract import SandboxBackend
 from verifier_service.sandbox.select import choose_backend
 from verifier_service.scoring.scorer import Scorer
 from verifier_service.settings import Settings
@@ -25,9 +27,19 @@ from verifier_service.verifiers.registry import make_verifiers
 DESCRIPTION = "Verified rewards for reinforcement learning on language models: maths, code and format, in batches."
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What is wired together, all started."""
+
+    scorer: Scorer
+    readiness: Readiness
+    backend: SandboxBackend | None  # started and closed by the code verifier
+    backend_reason: str  # why there is no backend and how to mend it
+
+
 @asynccontextmanager
-async def open_scorer(settings: Settings, metrics: Metrics | None = None) -> AsyncIterator[tuple[Scorer, Readiness]]:
-    """A scorer whose verifiers were started and tried, for the app and for the command line; nothing is left on leaving.
+async def open_parts(settings: Settings, metrics: Metrics | None = None) -> AsyncIterator[Parts]:
+    """Verifiers started and tried, for the app and for the command line; nothing is left running on leaving.
 
     A verifier that can't start is no error: its completions are unscored, and `Readiness` says why.
     """
@@ -40,7 +52,7 @@ async def open_scorer(settings: Settings, metrics: Metrics | None = None) -> Asy
         scorer = Scorer(verifiers, settings, metrics)
         readiness = Readiness(verifiers, settings.readiness_period_s, metrics)
         await asyncio.gather(*(readiness.check(kind) for kind in verifiers))
-        yield scorer, readiness
+        yield Parts(scorer, readiness, choice.backend, choice.reason)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -50,9 +62,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_scorer(settings, metrics) as (scorer, readiness):
-            app.state.scorer, app.state.readiness = scorer, readiness
-            watch = asyncio.create_task(readiness.watch())
+        async with open_parts(settings, metrics) as parts:
+            app.state.parts = parts
+            watch = asyncio.create_task(parts.readiness.watch())
             try:
                 yield
             finally:

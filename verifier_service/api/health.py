@@ -27,7 +27,7 @@ async def readyz(
 ) -> Response:
     """200 once each verifier has scored a right and a wrong answer by the path that completions take, and the sandbox's
     limits (memory, processes, time, network) were seen to bite; else 503, and each failing kind says how to mend it."""
-    readiness: Readiness = request.app.state.readiness
+    readiness: Readiness = request.app.state.parts.readiness
     states = readiness.states()
     wanted = list(states) if kinds is None else [k.strip() for k in kinds.split(",") if k.strip()]
     if not wanted or any(k not in states for k in wanted):
@@ -46,7 +46,7 @@ async def readyz(
 @router.get("/v1/verifiers", summary="Names, versions, options, languages and limits")
 async def verifiers(request: Request) -> dict[str, Any]:
     """A changed version means that the reward function has changed."""
-    found = request.app.state.scorer.verifiers
+    found = request.app.state.parts.scorer.verifiers
     return {"protocol": PROTOCOL_VERSION, "service": __version__, "verifiers": {k: dict(v.describe()) for k, v in found.items()}}
 
 

@@ -44,7 +44,7 @@ async def score(request: Request) -> Response:
     for a reason that is not the completion's doing; it is never to be read as 0.
     """
     settings: Settings = request.app.state.settings
-    scorer: Scorer = request.app.state.scorer
+    scorer: Scorer = request.app.state.parts.scorer
     metrics: Metrics = request.app.state.metrics
     body = await read_body(request, settings)
     start = time.monotonic()
