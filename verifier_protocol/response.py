@@ -95,9 +95,9 @@ Verdict = Annotated[ScoredVerdict | UnscoredVerdict, Field(discriminator="status
 class GroupStats(Answer):
     """Over the completions that have a reward; None where there is none."""
 
-    mean: float | None
-    std: float | None = Field(description="Population standard deviation of the rewards.")
-    pass_rate: float | None = Field(description="Share of completions that every verifier gave its full score.")
+    mean: float | None = None  # the service leaves None out of its answers
+    std: float | None = Field(None, description="Population standard deviation of the rewards.")
+    pass_rate: float | None = Field(None, description="Share of completions that every verifier gave its full score.")
     unscored: int
     zero_variance: bool = Field(description="All rewards equal (max == min), so that the group has no advantage to learn from.")
 
