@@ -85,6 +85,7 @@ class Ending(StrEnum):
     OUTPUT = "output"
     PROCESSES = "processes"
     COMPILE_ERROR = "compile_error"  # never ran; stderr has the compiler's message
+    FILE_SIZE = "file_size"  # its files reached file_bytes, or filled the slot's disk, and it failed
     STOPPED = "stopped"  # killed by us for nothing of its doing: its judge was done
 
 
