@@ -1,0 +1,273 @@
+"""From groups to request bodies and back.
+
+A group becomes a `Job`: its distinct completions (`Item`), each with one slot per verifier for the verdict. What is
+still empty is cut into chunks by bytes and by work; a group that doesn't fit is sent in parts, and its result is built
+from the slots, so that neither order nor length can change on the way.
+
+Bodies are joined from JSON encoded once: the bytes that are counted are the bytes that are sent, retries encode nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from trainer_client.client_errors import RequestRefused
+from verifier_protocol import (
+    CodeSpec,
+    FormatSpec,
+    FunctionTests,
+    Group,
+    GroupResult,
+    GroupStats,
+    ScoredVerdict,
+    StdinTests,
+    UnscoredReason,
+    UnscoredVerdict,
+    Verdict,
+    VerifierId,
+    VerifierSpec,
+    completion_text,
+)
+
+GroupLike = Group | Mapping[str, Any]
+ITEM_OVERHEAD_BYTES = 1
+PIECE_OVERHEAD_BYTES = 64
+BODY_OVERHEAD_BYTES = 64
+# Work of one completion, in units of one math answer.
+FORMAT_WORK = 0.1
+OTHER_WORK = 1.0
+CODE_BASE_WORK = 8.0
+CODE_CASE_WORK = 2.0
+UNKNOWN_VERSION = "unknown"
+_GROUPS = TypeAdapter(list[Group])
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """A distinct completion of a group: its JSON, and a verdict for each verifier once there is one."""
+
+    text: str
+    body: bytes
+    verdicts: list[Verdict | None]
+    copies: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A group on its way. `row_of[i]` is the index in `items` of completion i."""
+
+    index: int
+    group: Group
+    items: list[Item]
+    row_of: list[int]
+    spec_bodies: list[bytes]
+    work: list[float]
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """Some items of one job, to be verified by some of its verifiers (indices into the group's list)."""
+
+    job: Job
+    verifiers: tuple[int, ...]
+    items: list[Item]
+
+
+Chunk = list[Piece]
+
+
+def checked_groups(groups: Iterable[GroupLike]) -> list[Group]:
+    """Groups as models. Raises RequestRefused, with the field and without any of the values, for what is no group."""
+    given = list(groups)
+    try:
+        return _GROUPS.validate_python([dict(g) if isinstance(g, Mapping) else g for g in given])
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        path = "groups" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+        raise RequestRefused(f"{path}: {first['msg']}", field=path) from None
+
+
+def encode_text(text: str) -> bytes:
+    """A string as JSON. Lone surrogates, which no UTF-8 can carry, become U+FFFD."""
+    try:
+        return json.dumps(text, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(replace_surrogates(text), ensure_ascii=False).encode()
+
+
+def replace_surrogates(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def encode_spec(spec: VerifierSpec, path: str) -> bytes:
+    """A verifier's spec as JSON, only what was set: an older service need not know fields that nobody uses."""
+    try:
+        return json.dumps(spec.model_dump(exclude_unset=True), ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        raise RequestRefused(f"{path} holds half of a surrogate pair, which JSON can't carry", field=path) from None
+    except ValueError:
+        raise RequestRefused(f"{path} holds NaN or an infinity, which JSON can't carry", field=path) from None
+
+
+def work_of(spec: VerifierSpec) -> float:
+    """What one completion costs the service, in units of one math answer."""
+    if isinstance(spec, FormatSpec):
+        return FORMAT_WORK
+    if isinstance(spec, CodeSpec):
+        cases = len(spec.tests.cases) if isinstance(spec.tests, StdinTests | FunctionTests) else 1
+        return CODE_BASE_WORK + CODE_CASE_WORK * cases
+    return OTHER_WORK
+
+
+def make_job(index: int, group: Group) -> Job:
+    items: list[Item] = []
+    rows: dict[str, int] = {}
+    row_of: list[int] = []
+    width = len(group.verifiers)
+    for completion in group.completions:
+        text = completion_text(completion)
+        row = rows.get(text)
+        if row is None:
+            row = rows[text] = len(items)
+            items.append(Item(text, encode_text(text), [None] * width))
+        items[row].copies += 1
+        row_of.append(row)
+    specs = [encode_spec(spec, f"groups[{index}].verifiers[{v}]") for v, spec in enumerate(group.verifiers)]
+    return Job(index, group, items, row_of, specs, [work_of(spec) for spec in group.verifiers])
+
+
+def missing_pieces(job: Job, items: Iterable[Item]) -> list[Piece]:
+    """Items with an empty slot, those that lack the same verifiers together."""
+    by_verifiers: dict[tuple[int, ...], list[Item]] = {}
+    for item in items:
+        missing = tuple(v for v, verdict in enumerate(item.verdicts) if verdict is None)
+        if missing:
+            by_verifiers.setdefault(missing, []).append(item)
+    return [Piece(job, verifiers, members) for verifiers, members in by_verifiers.items()]
+
+
+def cut_chunks(pieces: Iterable[Piece], max_bytes: int, max_work: float) -> Iterator[Chunk]:
+    """Cut pieces, in order, into chunks within both limits. An item that is too large by itself goes alone."""
+    chunk: Chunk = []
+    size = BODY_OVERHEAD_BYTES
+    work = 0.0
+    for piece in pieces:
+        head = PIECE_OVERHEAD_BYTES + sum(len(piece.job.spec_bodies[v]) + 1 for v in piece.verifiers)
+        item_work = sum(piece.job.work[v] for v in piece.verifiers)
+        part: list[Item] = []
+        for item in piece.items:
+            added = len(item.body) + ITEM_OVERHEAD_BYTES + (0 if part else head)
+            if (chunk or part) and (size + added > max_bytes or work + item_work > max_work):
+                if part:
+                    chunk.append(Piece(piece.job, piece.verifiers, part))
+                yield chunk
+                chunk, part, size, work = [], [], BODY_OVERHEAD_BYTES, 0.0
+                added = len(item.body) + ITEM_OVERHEAD_BYTES + head
+            part.append(item)
+            size += added
+            work += item_work
+        if part:
+            chunk.append(Piece(piece.job, piece.verifiers, part))
+    if chunk:
+        yield chunk
+
+
+def total_work(pieces: Iterable[Piece]) -> float:
+    return sum(sum(piece.job.work[v] for v in piece.verifiers) * len(piece.items) for piece in pieces)
+
+
+def halves(chunk: Chunk) -> list[Chunk] | None:
+    """The chunk in two, for a service that finds it too large; None if it is a single completion."""
+    if len(chunk) > 1:
+        middle = len(chunk) // 2
+        return [chunk[:middle], chunk[middle:]]
+    (piece,) = chunk
+    if len(piece.items) < 2:
+        return None
+    middle = len(piece.items) // 2
+    return [[Piece(piece.job, piece.verifiers, part)] for part in (piece.items[:middle], piece.items[middle:])]
+
+
+def encode_chunk(chunk: Chunk, deadline_s: float) -> bytes:
+    """The body of one request. Group ids are the positions in the chunk: the answer must echo them in order."""
+    groups = []
+    for position, piece in enumerate(chunk):
+        completions = b",".join(item.body for item in piece.items)
+        specs = b",".join(piece.job.spec_bodies[v] for v in piece.verifiers)
+        groups.append(b'{"id":"%d","completions":[%s],"verifiers":[%s]}' % (position, completions, specs))
+    return b'{"groups":[%s],"deadline_s":%s}' % (b",".join(groups), repr(round(deadline_s, 3)).encode())
+
+
+_FIELD = re.compile(r"^groups\[(\d+)\](?:\.(completions|verifiers)\[(\d+)\])?(.*)$", re.DOTALL)
+
+
+def caller_field(chunk: Chunk, path: str | None) -> str | None:
+    """A problem's field path, from positions in the chunk to positions in what the caller passed."""
+    match = _FIELD.match(path) if path else None
+    if match is None or int(match[1]) >= len(chunk):
+        return path
+    piece = chunk[int(match[1])]
+    where = f"groups[{piece.job.index}]"
+    if match[2] == "verifiers" and int(match[3]) < len(piece.verifiers):
+        where += f".verifiers[{piece.verifiers[int(match[3])]}]"
+    elif match[2] == "completions" and int(match[3]) < len(piece.items):
+        row = piece.job.items.index(piece.items[int(match[3])])
+        where += f".completions[{piece.job.row_of.index(row)}]"
+    return where + match[4]
+
+
+def unscored(kind: str, reason: UnscoredReason, detail: str) -> UnscoredVerdict:
+    """The client's own verdict for what no service judged."""
+    verifier = VerifierId(name=kind, version=UNKNOWN_VERSION)
+    return UnscoredVerdict(kind=kind, reason=reason, retryable=True, verifier=verifier, detail=detail)
+
+
+def reward_of(specs: Sequence[VerifierSpec], verdicts: Sequence[Verdict]) -> float | None:
+    """The weighted sum of the scores; None as soon as one verifier left the completion unscored."""
+    terms = []
+    for spec, verdict in zip(specs, verdicts, strict=True):
+        if not isinstance(verdict, ScoredVerdict):
+            return None
+        terms.append(spec.weight * verdict.score)
+    return math.fsum(terms)
+
+
+def stats_of(rewards: Sequence[float | None], verdicts: Sequence[Sequence[Verdict]]) -> GroupStats:
+    """Statistics over the completions that have a reward, as the service defines them (population std)."""
+    known = [reward for reward in rewards if reward is not None]
+    if not known:
+        return GroupStats(mean=None, std=None, pass_rate=None, unscored=len(rewards), zero_variance=True)
+    mean = math.fsum(known) / len(known)
+    passed = sum(
+        all(isinstance(verdict, ScoredVerdict) and verdict.score == 1.0 for verdict in row)
+        for row, reward in zip(verdicts, rewards, strict=True)
+        if reward is not None
+    )
+    return GroupStats(
+        mean=mean,
+        std=math.sqrt(math.fsum((reward - mean) ** 2 for reward in known) / len(known)),
+        pass_rate=passed / len(known),
+        unscored=len(rewards) - len(known),
+        zero_variance=max(known) == min(known),
+    )
+
+
+def result_of(job: Job) -> GroupResult:
+    """The group's result: verdict i answers completion i. Every slot must be filled."""
+    specs = job.group.verifiers
+    rows: list[list[Verdict]] = []
+    for item in job.items:
+        filled = [verdict for verdict in item.verdicts if verdict is not None]
+        assert len(filled) == len(specs)
+        rows.append(filled)
+    rewards = [reward_of(specs, row) for row in rows]
+    verdicts = [rows[row] for row in job.row_of]
+    spread = [rewards[row] for row in job.row_of]
+    return GroupResult(id=job.group.id, rewards=spread, verdicts=verdicts, stats=stats_of(spread, verdicts))

@@ -1,0 +1,83 @@
+"""Verdicts that need not be asked for again.
+
+The key is the verifier's name and version, its spec without the weight, and the completion: a changed verifier is a
+changed reward function, so its old verdicts are never found. Only scored verdicts are kept, and of those only what
+another run would give again: a time limit may be the machine's doing. The version must have been confirmed lately
+(by a verdict or by /v1/verifiers), else the cache is not used: nobody would notice a new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import OrderedDict
+
+from verifier_protocol import Outcome, ScoredVerdict, Verdict, VerifierId, VerifierSpec
+
+UNSTABLE_OUTCOMES = frozenset({Outcome.TIME_LIMIT_EXCEEDED})
+
+
+def spec_key(spec: VerifierSpec) -> bytes:
+    """A digest of everything in the spec that can change a score."""
+    content = spec.model_dump(exclude={"weight"}, exclude_unset=True)
+    return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).digest()
+
+
+class VerdictCache:
+    """Least recently used first out. Not locked: it belongs to the client's own thread."""
+
+    def __init__(self, entries: int, version_ttl_s: float) -> None:
+        self._entries = entries
+        self._ttl_s = version_ttl_s
+        self._versions: dict[str, tuple[VerifierId, float]] = {}
+        self._verdicts: OrderedDict[bytes, ScoredVerdict] = OrderedDict()
+
+    @property
+    def enabled(self) -> bool:
+        return self._entries > 0
+
+    def __len__(self) -> int:
+        return len(self._verdicts)
+
+    def learn(self, kind: str, verifier: VerifierId) -> None:
+        """This version answers for this kind now. Another one than before drops what the old one said."""
+        known = self._versions.get(kind)
+        if known is not None and known[0] != verifier:
+            self._verdicts = OrderedDict((k, v) for k, v in self._verdicts.items() if v.kind != kind)
+        self._versions[kind] = (verifier, time.monotonic())
+
+    def knows(self, kind: str) -> bool:
+        """Whether anything may be looked up for this kind: its version is known."""
+        return kind in self._versions
+
+    def fresh(self, kind: str) -> bool:
+        known = self._versions.get(kind)
+        return known is not None and time.monotonic() - known[1] < self._ttl_s
+
+    def get(self, kind: str, spec: bytes, text: str) -> ScoredVerdict | None:
+        if not self.fresh(kind):
+            return None
+        key = self._key(self._versions[kind][0], spec, text)
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            return None
+        self._verdicts.move_to_end(key)
+        return verdict.model_copy(update={"cached": True})
+
+    def put(self, spec: bytes, text: str, verdict: Verdict) -> None:
+        if not self.enabled or not isinstance(verdict, ScoredVerdict) or verdict.outcome in UNSTABLE_OUTCOMES:
+            return
+        key = self._key(verdict.verifier, spec, text)
+        self._verdicts[key] = verdict
+        self._verdicts.move_to_end(key)
+        while len(self._verdicts) > self._entries:
+            self._verdicts.popitem(last=False)
+
+    @staticmethod
+    def _key(verifier: VerifierId, spec: bytes, text: str) -> bytes:
+        digest = hashlib.blake2b(spec, digest_size=16)
+        for part in (verifier.name, verifier.version):
+            digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
+        digest.update(text.encode("utf-8", "surrogatepass"))
+        return digest.digest()

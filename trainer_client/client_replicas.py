@@ -1,0 +1,106 @@
+"""Which replica to ask next: health, a circuit breaker for each, and holds from Retry-After.
+
+    closed --failures in a row--> open --time passes--> half-open --one probe succeeds--> closed
+                                    ^------------------ the probe fails (stays open twice as long)
+
+Everything here runs on the client's own thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from trainer_client.client_settings import ClientSettings
+from trainer_client.retry import Deadline
+
+# A half-open circuit has one probe out; the others look again this soon.
+PROBE_POLL_S = 0.05
+
+
+@dataclass(slots=True, eq=False)
+class Replica:
+    """One base URL and what is known of its health."""
+
+    url: str
+    inflight: int = 0
+    failures: int = 0
+    times_opened: int = 0
+    open_until: float | None = None
+    held_until: float = 0.0
+    probing: bool = False
+    last_used: int = 0
+
+    def state(self, now: float) -> Literal["closed", "open", "half_open"]:
+        if self.open_until is None:
+            return "closed"
+        return "open" if now < self.open_until else "half_open"
+
+    def wait_s(self, now: float) -> float:
+        """Seconds until it may be asked; 0 when it may be asked now."""
+        held = max(0.0, self.held_until - now)
+        if self.open_until is None:
+            return held
+        if now < self.open_until:
+            return max(held, self.open_until - now)
+        return max(held, PROBE_POLL_S if self.probing else 0.0)
+
+
+class ReplicaSet:
+    def __init__(self, settings: ClientSettings) -> None:
+        self._settings = settings
+        self.replicas = [Replica(url) for url in settings.urls]
+        self._ticks: Iterator[int] = itertools.count(1)
+
+    def __len__(self) -> int:
+        return len(self.replicas)
+
+    async def take(self, deadline: Deadline, avoid: Replica | None = None) -> Replica | None:
+        """The healthiest, least busy replica, counted as in flight; waits for one, None if none can be had in time.
+
+        `avoid`: the one that just failed is taken only if no other can be asked now.
+        """
+        while True:
+            now = time.monotonic()
+            ready = [replica for replica in self.replicas if replica.wait_s(now) <= 0]
+            if ready:
+                chosen = min(ready, key=lambda r: (r is avoid, r.failures > 0, r.inflight, r.last_used))
+                chosen.inflight += 1
+                chosen.probing = chosen.open_until is not None
+                chosen.last_used = next(self._ticks)
+                return chosen
+            wait_s = min(replica.wait_s(now) for replica in self.replicas)
+            if wait_s >= deadline.remaining_s():
+                return None
+            await asyncio.sleep(wait_s)
+
+    def released(self, replica: Replica) -> None:
+        """It was taken and not used up: nothing is learned of its health (a cancelled attempt)."""
+        replica.inflight -= 1
+        replica.probing = False
+
+    def succeeded(self, replica: Replica) -> None:
+        self.released(replica)
+        replica.failures = replica.times_opened = 0
+        replica.open_until = None
+
+    def held(self, replica: Replica, seconds: float) -> None:
+        """It is alive but busy and said when to come back."""
+        self.released(replica)
+        replica.held_until = max(replica.held_until, time.monotonic() + seconds)
+
+    def failed(self, replica: Replica) -> None:
+        now = time.monotonic()
+        was_open = replica.state(now) == "open"
+        self.released(replica)
+        replica.failures += 1
+        if was_open:
+            return  # requests sent before the circuit opened come home one by one; they are the same failure
+        if replica.open_until is not None or replica.failures >= self._settings.breaker_failures:
+            open_s = self._settings.breaker_open_s * 2.0 ** min(replica.times_opened, 20)
+            replica.open_until = now + min(open_s, self._settings.breaker_open_cap_s)
+            replica.times_opened += 1

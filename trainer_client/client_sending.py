@@ -1,0 +1,226 @@
+"""Sending one chunk until every slot is filled, the deadline has passed, or it is no use.
+
+Retried: no connection, no answer, 408/425/429/502/503/504, a broken answer or a 500 (a few times), and verdicts that
+the service itself left unscored and calls retryable (only those are sent again). Not retried: any other 4xx, which is
+raised, and verdicts that are not retryable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from dataclasses import dataclass, field
+
+from trainer_client.batching import Chunk, Piece, encode_chunk, halves, missing_pieces, unscored
+from trainer_client.cache import VerdictCache
+from trainer_client.client_errors import RequestRefused
+from trainer_client.client_metrics import ClientMetrics
+from trainer_client.client_progress import Progress
+from trainer_client.client_replicas import Replica
+from trainer_client.client_settings import ClientSettings
+from trainer_client.client_transport import AttemptFailed, Live, post_chunk
+from trainer_client.retry import Deadline, attempt_budget_s, full_jitter_s
+from verifier_protocol import ScoreResponse, UnscoredReason, UnscoredVerdict
+
+log = logging.getLogger(__name__)
+
+# The service is told to stop this much before the client stops listening.
+ANSWER_MARGIN_SHARE = 0.1
+ANSWER_MARGIN_CAP_S = 1.0
+
+
+@dataclass(slots=True)
+class Sender:
+    """Everything that the chunks of one call share."""
+
+    live: Live
+    settings: ClientSettings
+    metrics: ClientMetrics
+    cache: VerdictCache
+    deadline: Deadline
+    progress: Progress
+
+    async def send(self, chunk: Chunk) -> None:
+        """Fill all slots of the chunk, with unscored verdicts where nothing else could be had.
+
+        Raises RequestRefused for a bug of the caller.
+        """
+        waiting: deque[_Trip] = deque([_Trip(chunk)])
+        while waiting:
+            waiting.extend(_Trip(part) for part in await self._travel(waiting.popleft()))
+
+    async def _travel(self, trip: _Trip) -> list[Chunk]:
+        """Send one chunk to its end. Returns its halves if it was too large for the service."""
+        while trip.chunk:
+            if trip.attempts:
+                self.metrics.retries += 1
+            async with self._slot() as held:
+                replica = await self.live.replicas.take(self.deadline, trip.avoid) if held else None
+                if replica is None:
+                    self._give_up(trip)
+                    return []
+                trip.attempts += 1
+                try:
+                    response = await self._attempt(trip, replica)
+                except AttemptFailed as failure:
+                    if failure.blame == "too_large":
+                        return _halves_or_refuse(trip.chunk, failure)
+                    trip.note(failure, replica)
+                    self._count(failure)
+                else:
+                    trip.chunk = self._take_in(trip, response)
+            if trip.chunk and not await self._pause(trip):
+                self._give_up(trip)
+                return []
+        return []
+
+    def _slot(self) -> _Slot:
+        return _Slot(self.live.slots, self.deadline)
+
+    async def _attempt(self, trip: _Trip, replica: Replica) -> ScoreResponse:
+        replicas, settings = self.live.replicas, self.settings
+        budget_s = attempt_budget_s(self.deadline.remaining_s(), settings.attempt_share, settings.attempt_floor_s)
+        margin_s = min(ANSWER_MARGIN_CAP_S, budget_s * ANSWER_MARGIN_SHARE)
+        body = encode_chunk(trip.chunk, max(0.001, budget_s - margin_s))
+        try:
+            response = await post_chunk(self.live, replica, trip.chunk, body, budget_s, settings, self.metrics)
+        except AttemptFailed as failure:
+            if failure.blame == "too_large":
+                replicas.succeeded(replica)
+            elif failure.retry_after_s is not None:
+                replicas.held(replica, failure.retry_after_s)
+            else:
+                replicas.failed(replica)
+            raise
+        except RequestRefused:
+            replicas.succeeded(replica)
+            raise
+        except BaseException:
+            replicas.released(replica)
+            raise
+        replicas.succeeded(replica)
+        return response
+
+    def _take_in(self, trip: _Trip, response: ScoreResponse) -> Chunk:
+        """Fill the slots from a valid answer. Returns what must be asked again."""
+        again: Chunk = []
+        for piece, group in zip(trip.chunk, response.groups, strict=True):
+            redo = []
+            for item, row in zip(piece.items, group.verdicts, strict=True):
+                for v, verdict in zip(piece.verifiers, row, strict=True):
+                    self.cache.learn(verdict.kind, verdict.verifier)
+                    item.verdicts[v] = verdict
+                    if isinstance(verdict, UnscoredVerdict) and self._ask_again(trip, verdict):
+                        item.verdicts[v] = None
+                        trip.last_unscored[(id(item), v)] = verdict
+                if None in item.verdicts:
+                    redo.append(item)
+                else:
+                    self.progress.advance(item.copies)
+            self.metrics.resent_verdicts += sum(item.verdicts.count(None) for item in redo)
+            again += missing_pieces(piece.job, redo)
+        trip.failures = 0
+        trip.unscored_answers += 1
+        trip.infrastructure_answers += any(
+            verdict.reason is UnscoredReason.INFRASTRUCTURE for verdict in trip.last_unscored.values()
+        )
+        self.progress.report()
+        return again
+
+    def _count(self, failure: AttemptFailed) -> None:
+        self.metrics.transport_errors += failure.blame == "transport"
+        self.metrics.busy_answers += failure.blame == "busy"
+        self.metrics.broken_answers += failure.blame == "broken"
+
+    def _ask_again(self, trip: _Trip, verdict: UnscoredVerdict) -> bool:
+        if not verdict.retryable:
+            return False
+        if verdict.reason is UnscoredReason.INFRASTRUCTURE:
+            return trip.infrastructure_answers < self.settings.max_infrastructure_retries
+        return not self.deadline.passed
+
+    async def _pause(self, trip: _Trip) -> bool:
+        """Wait before the next attempt. False: there is no next one."""
+        if trip.broken >= self.settings.max_broken_answers:
+            return False
+        wait_s = full_jitter_s(trip.failures + trip.unscored_answers, self.settings.backoff_base_s, self.settings.backoff_cap_s)
+        if self.deadline.remaining_s() <= wait_s:
+            # Too little is left for the wait drawn: one last attempt now, with whatever time there is.
+            return not self.deadline.passed and trip.spend_last_chance()
+        await asyncio.sleep(wait_s)
+        return True
+
+    def _give_up(self, trip: _Trip) -> None:
+        """Whatever is still empty becomes unscored; a reason that the service gave goes before the client's own."""
+        reason = UnscoredReason.INFRASTRUCTURE if trip.trouble else UnscoredReason.DEADLINE
+        detail = trip.trouble or "the client's deadline passed before this completion was sent"
+        if trip.trouble:
+            detail = f"given up after {trip.attempts} attempts: {detail}"
+            log.warning("a chunk of completions stays unscored, %s", detail)
+        for piece in trip.chunk:
+            for item in piece.items:
+                for v in piece.verifiers:
+                    if item.verdicts[v] is None:
+                        kind = piece.job.group.verifiers[v].kind
+                        item.verdicts[v] = trip.last_unscored.get((id(item), v)) or unscored(kind, reason, detail)
+                self.progress.advance(item.copies)
+        self.progress.report()
+
+
+@dataclass(slots=True)
+class _Trip:
+    """A chunk under way, and what befell it."""
+
+    chunk: Chunk
+    attempts: int = 0
+    failures: int = 0
+    broken: int = 0
+    unscored_answers: int = 0
+    infrastructure_answers: int = 0
+    trouble: str = ""
+    avoid: Replica | None = None
+    last_chance_spent: bool = False
+    last_unscored: dict[tuple[int, int], UnscoredVerdict] = field(default_factory=dict)
+
+    def note(self, failure: AttemptFailed, replica: Replica) -> None:
+        self.failures += 1
+        self.broken += failure.blame == "broken"
+        self.trouble = str(failure)
+        self.avoid = replica
+
+    def spend_last_chance(self) -> bool:
+        spent, self.last_chance_spent = self.last_chance_spent, True
+        return not spent
+
+
+class _Slot:
+    """A place among the requests in flight, waited for until the deadline. Yields whether it was got."""
+
+    def __init__(self, slots: asyncio.Semaphore, deadline: Deadline) -> None:
+        self._slots = slots
+        self._deadline = deadline
+        self._held = False
+
+    async def __aenter__(self) -> bool:
+        try:
+            async with asyncio.timeout(self._deadline.remaining_s()):
+                await self._slots.acquire()
+        except TimeoutError:
+            return False
+        self._held = True
+        return True
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._held:
+            self._slots.release()
+
+
+def _halves_or_refuse(chunk: Chunk, failure: AttemptFailed) -> list[Chunk]:
+    parts = halves(chunk)
+    if parts is None:
+        piece: Piece = chunk[0]
+        row = piece.job.items.index(piece.items[0])
+        where = f"groups[{piece.job.index}].completions[{piece.job.row_of.index(row)}]"
+        raise RequestRefused(f"{failure} ({where} alone is too large)", status=413, field=where)
+    return parts
