@@ -76,3 +76,8 @@ def write_lines(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def make_endpoint() -> Callable[..., FakeEndpoint]:
+    return FakeEndpoint
