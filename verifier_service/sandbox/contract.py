@@ -104,8 +104,10 @@ class Termination:
     tamper: tuple[str, ...] = ()
 
 
-class Execution(AsyncIterator[Termination], Protocol):
+class Execution(Protocol):
     """Terminations in the order of `Program.stdins`, each as soon as it is known; fewer if stopped early."""
+
+    def __aiter__(self) -> AsyncIterator[Termination]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +127,10 @@ class JudgedTermination:
     judge: Termination
 
 
-class JudgedExecution(AsyncIterator[JudgeFrame | JudgedTermination], Protocol):
+class JudgedExecution(Protocol):
     """Frames as the judge emits them, then that payload's `JudgedTermination`; payload after payload, in order."""
+
+    def __aiter__(self) -> AsyncIterator[JudgeFrame | JudgedTermination]: ...
 
 
 @dataclass(frozen=True, slots=True)
