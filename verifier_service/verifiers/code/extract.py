@@ -1,0 +1,174 @@
+"""Which program a reply hands in.
+
+1. All up to the last `</think>` is thinking and is dropped. A `<think>` that is opened outside a code block after that
+   and never closed drops the rest: what a model was still thinking is no answer.
+2. The program is the last fenced block tagged with the task's language (or one of its aliases), whatever it holds:
+   the last word counts, even an empty one.
+3. Else it is the last block without a tag. Blocks tagged with another language are never run.
+4. Else, for Python and without any fence, the whole reply, if its first line begins like a Python program.
+
+A fence is three or more backticks or tildes, at any indentation (which is then taken off the block's lines). An opening
+fence with a language may stand behind text on its line. A fence ends at a line with at least as many of the same
+character; not where that line lies inside a triple-quoted Python string, nor where it names a language, which opens the
+next block. A block that is still open at the end of the reply (cut off, or a stop token) is taken as it stands.
+Everything is linear in the reply's length.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
+
+ALIASES: dict[str, frozenset[str]] = {
+    "python": frozenset({"python", "py", "python3", "py3"}),
+    "c": frozenset({"c", "c11", "c17", "gcc"}),
+    "cpp": frozenset({"cpp", "c++", "cc", "cxx", "cpp17", "cpp20", "c++17", "c++20", "g++"}),
+    "java": frozenset({"java"}),
+    "javascript": frozenset({"javascript", "js", "node", "nodejs"}),
+    "typescript": frozenset({"typescript", "ts"}),
+    "go": frozenset({"go", "golang"}),
+    "rust": frozenset({"rust", "rs"}),
+    "bash": frozenset({"bash", "sh", "shell"}),
+    "sql": frozenset({"sql", "sqlite", "sqlite3"}),
+}
+
+_OPENING = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)\Z")
+_LATE_OPENING = re.compile(r"[^`]*[^`\s][ \t]*(?P<fence>`{3})(?P<info>[A-Za-z][A-Za-z0-9_+#.-]*)[ \t]*\Z")
+_TAG = re.compile(r"[{.]*([A-Za-z0-9_+#-]+)")
+_PYTHON_STARTS = re.compile(
+    r"(?:(?:import|from|def|class|async|if|for|while|try|with|lambda|global|print)\b.*[:(.]|import\s+\w|from\s+\S+\s+import\b"
+    r"|[#@]|[A-Za-z_][\w.]*(?:\s*,\s*[A-Za-z_]\w*)*\s*(?:[-+*/]?=(?!=)|\())"
+)
+_OUTSIDE_STRINGS = re.compile(r"#.*|\"\"\"|'''|\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?|\\.")
+
+_IN_STRING = {quote: re.compile(r"\\.|" + quote) for quote in ('"""', "'''")}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One fenced block: its tag in lower case ('' without one) and its lines joined."""
+
+    tag: str
+    text: str
+
+
+def extract_program(reply: str, language: str) -> str | None:
+    """The program of `reply` in `language`, or None when it hands in none (a blank block is none)."""
+    answer = reply.rpartition(THINK_CLOSE)[2]
+    blocks, has_fence, prose = _scan(answer.split("\n"))
+    tags = ALIASES.get(language, frozenset({language}))
+    for wanted in (tags, frozenset({""})):
+        for block in reversed(blocks):
+            if block.tag in wanted:
+                return block.text if block.text.strip() else None
+    if language == "python" and not has_fence and _PYTHON_STARTS.match(prose.lstrip()):
+        return prose.strip("\n") + "\n"
+    return None
+
+
+def _scan(lines: list[str]) -> tuple[list[Block], bool, str]:
+    """The blocks in order, whether there was a fence at all, and the text before an unclosed `<think>`."""
+    blocks: list[Block] = []
+    tracking = True  # of Python's triple-quoted strings; off after one was never closed, which keeps the scan linear
+    index, has_fence = 0, False
+    while index < len(lines):
+        line = lines[index]
+        opening = _opening(line.rstrip("\r"))
+        if opening is None:
+            if THINK_OPEN in line:
+                return blocks, has_fence, "\n".join([*lines[:index], line.partition(THINK_OPEN)[0]])
+            index += 1
+            continue
+        has_fence = True
+        fence, indent, tag = opening
+        end, last_line, tracking = _block_end(lines, index + 1, fence, tag, tracking)
+        body = lines[index + 1 : end] + ([last_line] if last_line is not None else [])
+        blocks.append(Block(tag, "".join(f"{_dedented(text.rstrip(chr(13)), indent)}\n" for text in body)))
+        reopened = end < len(lines) and last_line is None and _names_a_language(lines[end])
+        index = end if reopened else end + 1
+    return blocks, has_fence, "\n".join(lines)
+
+
+def _opening(line: str) -> tuple[str, int, str] | None:
+    """(fence, indentation, tag) when this line opens a block."""
+    stripped = line.lstrip(" \t")
+    match = _OPENING.match(stripped)
+    if match is not None:
+        tag = _TAG.match(match["info"])
+        return match["fence"], len(line) - len(line.lstrip(" \t")), tag[1].lower() if tag else ""
+    late = _LATE_OPENING.match(line) if "```" in line else None
+    if late is not None and late["info"].lower() in _KNOWN_TAGS:
+        return late["fence"], 0, late["info"].lower()
+    return None
+
+
+def _block_end(lines: list[str], start: int, fence: str, tag: str, tracking: bool) -> tuple[int, str | None, bool]:
+    """(index of the line that ends the block, what of that line still belongs to it, tracking from here on)."""
+    python = tag in ALIASES["python"] or not tag
+    inside = ""  # the open triple quote, if any
+    in_string_end: int | None = None
+    glued: tuple[int, str] | None = None
+    for index in range(start, len(lines)):
+        line = lines[index]
+        if fence in line:
+            stripped = line.strip(" \t\r")
+            if not stripped.strip(fence[0]) or _names_a_language(line):
+                if not inside:
+                    plain_close = not stripped.strip(fence[0])
+                    if glued is not None and not plain_close:
+                        return (*glued, tracking)
+                    return index, None, tracking
+                in_string_end = index if in_string_end is None else in_string_end
+            elif glued is None and not inside and stripped.endswith(fence) and not stripped.startswith("#"):
+                glued = index, line.rstrip(" \t\r").rstrip(fence[0])
+        if python and tracking:
+            inside = _string_state(line, inside)
+    if inside and in_string_end is not None:
+        return in_string_end, None, False
+    return (*glued, tracking) if glued is not None else (len(lines), None, tracking)
+
+
+def _string_state(line: str, inside: str) -> str:
+    """Which triple quote is open after `line`, given the one open before it."""
+    if '"""' not in line and "'''" not in line:
+        return inside
+    position = 0
+    while position < len(line):
+        if inside:
+            end = _unescaped(line, inside, position)
+            if end < 0:
+                return inside
+            position, inside = end + 3, ""
+            continue
+        match = _OUTSIDE_STRINGS.search(line, position)
+        if match is None:
+            return ""
+        position = match.end()
+        if match[0] in ('"""', "'''"):
+            inside = match[0]
+    return inside
+
+
+def _unescaped(line: str, quote: str, start: int) -> int:
+    """Where `quote` next stands without a backslash before it; -1 if nowhere."""
+    for match in _IN_STRING[quote].finditer(line, start):
+        if match[0] == quote:
+            return match.start()
+    return -1
+
+
+def _names_a_language(line: str) -> bool:
+    """Whether this line opens a block of a language we know; such a line never closes one."""
+    match = _OPENING.match(line.strip(" \t\r"))
+    tag = _TAG.match(match["info"]) if match is not None else None
+    return tag is not None and tag[1].lower() in _KNOWN_TAGS
+
+
+def _dedented(line: str, indent: int) -> str:
+    return line[min(indent, len(line) - len(line.lstrip(" \t"))) :] if indent else line
+
+
+_OTHER_TAGS = frozenset({"csharp", "cs", "php", "ruby", "kotlin", "scala", "swift", "json", "text"})
+_KNOWN_TAGS = _OTHER_TAGS.union(*ALIASES.values())

@@ -1,0 +1,67 @@
+"""A code task as prepared once per group: limits resolved, expected outputs as bytes, kept on this side of the sandbox."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from verifier_protocol import CodeSpec, FunctionTests, StdinTests
+from verifier_protocol.request import AssertTests
+from verifier_service.faults import TaskFault
+from verifier_service.sandbox.contract import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class CodeTask:
+    """What `CodeVerifier.prepare` makes of a spec."""
+
+    spec: CodeSpec
+    limits: Limits
+    stdins: tuple[bytes, ...] = ()
+    expected: tuple[bytes, ...] = ()
+
+    @property
+    def total(self) -> int | None:
+        """How many tests there are; None where only running the test code tells."""
+        tests = self.spec.tests
+        return None if isinstance(tests, AssertTests) else len(tests.cases)
+
+    @property
+    def fraction(self) -> bool:
+        return self.spec.scoring == "fraction"
+
+
+def make_task(spec: CodeSpec, limits: Limits) -> CodeTask:
+    """Raises TaskFault when nothing would be verified."""
+    tests = spec.tests
+    if isinstance(tests, AssertTests):
+        if not tests.code.strip():
+            raise TaskFault("the task has no tests: tests.code is blank")
+        return CodeTask(spec, limits)
+    if not tests.cases:
+        raise TaskFault("the task has no tests: tests.cases is empty")
+    if isinstance(tests, FunctionTests):
+        _check_function(tests)
+        return CodeTask(spec, limits)
+    return CodeTask(
+        spec,
+        limits,
+        stdins=tuple(_encoded(case.stdin) for case in tests.cases),
+        expected=tuple(_encoded(case.expected_stdout) for case in tests.cases),
+    )
+
+
+def vacuous_tests(tests: StdinTests) -> int:
+    """How many tests a program passes that prints nothing."""
+    return sum(not case.expected_stdout.strip() for case in tests.cases)
+
+
+def _check_function(tests: FunctionTests) -> None:
+    if tests.inplace_arg is None:
+        return
+    for number, case in enumerate(tests.cases, start=1):
+        if tests.inplace_arg >= len(case.args):
+            raise TaskFault(f"tests.inplace_arg is {tests.inplace_arg}, but case {number} has {len(case.args)} arguments")
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

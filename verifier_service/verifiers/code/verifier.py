@@ -1,0 +1,168 @@
+"""The code verifier: extract the program, run it in a sandbox, compare outside.
+
+The tests never meet the submission: expected outputs stay in this process or in the judge's, never in one that runs
+model code. Who is to blame: whatever the program did is scored; a sandbox that failed is an InfrastructureFault; no
+slot before the deadline is a DeadlineExceeded; a task that grades nothing is a TaskFault.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from verifier_protocol import CodeSpec, Outcome, ScoredVerdict, StdinCase, StdinTests, VerifierId
+from verifier_service.faults import DeadlineExceeded, InfrastructureFault, TaskFault
+from verifier_service.sandbox.contract import ProgramRefused, SandboxBackend, SandboxFault, SlotWaitTimeout
+from verifier_service.settings import Settings
+from verifier_service.verifiers.base import Deadline, SpecRefused
+from verifier_service.verifiers.code import limits as code_limits
+from verifier_service.verifiers.code.extract import extract_program
+from verifier_service.verifiers.code.host import SecondChance
+from verifier_service.verifiers.code.results import Tally, no_program, verdict_of
+from verifier_service.verifiers.code.stdin_style import run_stdin
+from verifier_service.verifiers.code.task import CodeTask, make_task, vacuous_tests
+
+VERSION = "1"
+CANARY_S = 30.0
+RIGHT, WRONG = "print(int(input()) * 2)", "print(int(input()) + 2)"
+NO_SANDBOX = "no sandbox is available for running code; see `verifier-service doctor`"
+
+
+class CodeVerifier:
+    """Runs submissions through a sandbox backend.
+
+    Args:
+        backend: where programs run; None when the machine has none.
+        unavailable: why there is none and how to mend it.
+    """
+
+    kind = "code"
+    id = VerifierId(name="code", version=VERSION)
+
+    def __init__(
+        self,
+        backend: SandboxBackend | None,
+        settings: Settings,
+        *,
+        unavailable: str = "",
+        second_chance: SecondChance | None = None,
+    ) -> None:
+        self._backend = backend
+        self._settings = settings
+        self._unavailable = unavailable or NO_SANDBOX
+        self._second_chance = second_chance or SecondChance()
+
+    async def start(self) -> None:
+        """Bring up the slots. Raises InfrastructureFault."""
+        try:
+            await self._sandbox().start()
+        except SandboxFault as fault:
+            raise InfrastructureFault(str(fault)) from fault
+
+    async def aclose(self) -> None:
+        """Remove all that the backend made."""
+        if self._backend is not None:
+            await self._backend.aclose()
+
+    def prepare(self, spec: CodeSpec) -> CodeTask:
+        """Check language and limits against this deployment, and that there is something to verify.
+
+        Raises:
+            SpecRefused: a language that isn't installed, or a limit above its ceiling.
+            TaskFault: no tests.
+        """
+        languages = self._backend.info().languages if self._backend is not None else ("python",)
+        if spec.language not in languages:
+            raise SpecRefused("language", f"{spec.language} is not available here; there is {', '.join(languages)}")
+        if not isinstance(spec.tests, StdinTests) and spec.language != "python":
+            raise SpecRefused(
+                "language", f"tests of style {spec.tests.style} are for python; use style stdin for {spec.language}"
+            )
+        return make_task(spec, code_limits.resolve(spec.limits, self._settings))
+
+    async def verify(self, task: CodeTask, completion: str, deadline: Deadline) -> ScoredVerdict:
+        """Score one completion.
+
+        Raises:
+            TaskFault, InfrastructureFault, DeadlineExceeded: see verifier_service.faults.
+        """
+        started = time.perf_counter()
+        deadline.check()
+        source = extract_program(completion, task.spec.language)
+        if source is None:
+            why = f"the reply has no {task.spec.language} code block after its thinking"
+            return no_program(self.id, task.total, why, _ms(started))
+        try:
+            async with asyncio.timeout(deadline.remaining_s()):
+                tally = await self._run(task, source, deadline)
+        except (SlotWaitTimeout, TimeoutError) as late:
+            raise DeadlineExceeded("the request's deadline passed before all tests had run") from late
+        except ProgramRefused as refused:
+            if len(source) < sum(map(len, task.stdins)):
+                raise TaskFault(f"the tests' inputs are too large: {refused}") from refused
+            return no_program(self.id, task.total, f"the program was not run: {refused}", _ms(started), too_large=True)
+        except SandboxFault as fault:
+            raise InfrastructureFault(str(fault)) from fault
+        if tally.first_failure() is None and tally.passed < tally.total:
+            raise InfrastructureFault("the sandbox ended before it had run all tests")
+        extra = self._extra(task)
+        return verdict_of(tally, verifier=self.id, program=source, fraction=task.fraction, ms=_ms(started), extra=extra)
+
+    async def canary(self) -> None:
+        """A right and a wrong program through real slots, and the backend's own proof that its limits bite."""
+        tests = StdinTests(style="stdin", cases=[StdinCase(stdin="21\n", expected_stdout="42\n")])
+        task = self.prepare(CodeSpec(kind="code", tests=tests))
+        for source, expected in ((RIGHT, Outcome.CORRECT), (WRONG, Outcome.INCORRECT)):
+            try:
+                verdict = await self.verify(task, f"```python\n{source}\n```", Deadline.after(CANARY_S))
+            except DeadlineExceeded as late:
+                raise InfrastructureFault(f"no sandbox slot ran the canary within {CANARY_S:g} s") from late
+            if verdict.outcome is not expected:
+                raise InfrastructureFault(f"the canary came out {verdict.outcome}, not {expected}: {verdict.detail}")
+        try:
+            await self._sandbox().probe()
+        except SandboxFault as fault:
+            raise InfrastructureFault(f"a sandbox limit does not bite: {fault}") from fault
+
+    def describe(self) -> Mapping[str, Any]:
+        """Facts for GET /v1/verifiers."""
+        facts: dict[str, Any] = {
+            "kind": self.kind,
+            "name": self.id.name,
+            "version": self.id.version,
+            "styles": ["stdin"],
+            "compare": ["lines", "exact", "tokens", "float", "unordered_lines"],
+            "limits": {
+                "default": asdict(code_limits.defaults(self._settings)),
+                "ceiling": asdict(code_limits.ceilings(self._settings)),
+            },
+        }
+        if self._backend is None:
+            return {**facts, "languages": [], "unavailable": self._unavailable}
+        info = self._backend.info()
+        sandbox = {"backend": info.name, "isolation": info.isolation, "runtime": info.runtime, "slots": info.slots}
+        return {**facts, "languages": list(info.languages), "sandbox": sandbox}
+
+    async def _run(self, task: CodeTask, source: str, deadline: Deadline) -> Tally:
+        backend = self._sandbox()
+        if not isinstance(task.spec.tests, StdinTests):
+            raise InfrastructureFault(f"tests of style {task.spec.tests.style} are not available yet")
+        return await run_stdin(backend, task, source, deadline, self._second_chance)
+
+    def _sandbox(self) -> SandboxBackend:
+        if self._backend is None:
+            raise InfrastructureFault(self._unavailable)
+        return self._backend
+
+    def _extra(self, task: CodeTask) -> dict[str, Any] | None:
+        """A task's weak spot that its author should know of."""
+        if isinstance(task.spec.tests, StdinTests) and (vacuous := vacuous_tests(task.spec.tests)):
+            return {"vacuous_tests": vacuous}
+        return None
+
+
+def _ms(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 3)
