@@ -88,7 +88,7 @@ provide_image() {
 }
 
 # The images that our Dockerfiles start from; names of their own stages have no colon.
-base_images() { sed -n 's/^FROM \([a-z.\/]*:[^ ]*\).*/\1/p' docker/*/Dockerfile | sort -u; }
+base_images() { sed -n 's/^FROM \([a-z.\/]*:[^ ]*\).*/\1/p' docker/*/Dockerfile verifier_service/sandbox/image/Dockerfile | sort -u; }
 
 [ "$(id -u)" -eq 0 ] || die "needs root: sudo scripts/docker-engine.sh"
 if [ "${1:-}" = image ]; then
