@@ -57,7 +57,7 @@ def one(**changes: Any) -> dict[str, Any]:
         ({"completion": "x", "gold": "4", "groups": []}, None),
         ([], None),
         ("score me", None),
-        (None, None),
+        (0, None),
     ],
 )
 def test_a_wrong_field_is_named_by_its_path(live: Any, body: Any, field: str | None) -> None:
