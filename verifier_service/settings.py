@@ -93,3 +93,9 @@ class Settings(BaseSettings):
         "reset", description="`never`: strict mode, a container for each submission."
     )
     sandbox_tmpfs_mb: int = Field(64, ge=1, description="Size of a container's writable tmpfs.")
+
+    # --- compatibility routes
+    compat_runs_cache_mb: int = Field(
+        64, ge=0, description="Memory for the endings of plain runs, so that equal ones are done once; 0 switches the cache off."
+    )
+    compat_runs_cache_s: float = Field(600.0, gt=0, description="Seconds that the ending of a plain run is kept.")

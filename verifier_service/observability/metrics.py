@@ -29,6 +29,9 @@ class Metrics:
         self._reused = Counter(
             "verifier_reused", "Verdicts that needed no run.", ["source"], registry=r
         )  # group: twin in its group; cache: earlier request; flight: same work under way
+        self._plain_runs = Counter(
+            "verifier_plain_runs", "Plain runs asked for by compatibility routes, by how they were answered.", ["source"], registry=r
+        )  # real: in a slot; cache: an earlier run; flight: the same run under way
         self._stage = Histogram(
             "verifier_stage_seconds",
             "Time by stage of a request or of one verification.",
@@ -57,6 +60,9 @@ class Metrics:
 
     def reused(self, source: str, count: int = 1) -> None:
         self._reused.labels(source).inc(count)
+
+    def plain_run(self, source: str) -> None:
+        self._plain_runs.labels(source).inc()
 
     def stage(self, stage: str, seconds: float) -> None:
         self._stage.labels(stage).observe(seconds)
