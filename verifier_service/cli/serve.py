@@ -55,7 +55,7 @@ def serve(
         log_format=log_format,
     )
     _check_port(settings)
-    if settings.tokens_file is None and not _is_loopback(settings.host):
+    if settings.tokens_file is None and not is_loopback(settings.host):
         console.print(
             f"[yellow]warning:[/] {escape(settings.host)} is open to other machines and no token is asked for; "
             "set VERIFIER_TOKENS_FILE (verifier-service hash-token makes its lines)",
@@ -81,7 +81,7 @@ def try_line(settings: Settings) -> str:
     return f"curl -s {base_url(settings)}/score -H 'content-type: application/json' -d '{body}'"
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
