@@ -1,8 +1,8 @@
 """From groups to request bodies and back.
 
-A group becomes a `Job`: its distinct completions (`Item`), each with one slot per verifier for the verdict. What is
-still empty is cut into chunks by bytes and by work; a group that doesn't fit is sent in parts, and its result is built
-from the slots, so that neither order nor length can change on the way.
+Groups with the same verifiers share a `Job`: the distinct completions (`Item`), each with one slot per verifier for the
+verdict. What is still empty is cut into chunks by bytes and by work; a job that doesn't fit is sent in parts. A group's
+result is built from the slots (`View`), so that neither order nor length can change on the way.
 
 Bodies are joined from JSON encoded once: the bytes that are counted are the bytes that are sent, retries encode nothing.
 """
@@ -51,29 +51,40 @@ _GROUPS = TypeAdapter(list[Group])
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """A distinct completion of a group: its JSON, and a verdict for each verifier once there is one."""
+    """A distinct completion: its JSON, a verdict for each verifier once there is one, and where the caller has it first.
+
+    `origin` is (index of the group, index of the completion); `copies` says how often it was given.
+    """
 
     text: str
     body: bytes
     verdicts: list[Verdict | None]
+    origin: tuple[int, int]
     copies: int = 0
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A group on its way. `row_of[i]` is the index in `items` of completion i."""
+    """Everything that is to be verified in one way."""
 
-    index: int
-    group: Group
-    items: list[Item]
-    row_of: list[int]
+    specs: list[VerifierSpec]
     spec_bodies: list[bytes]
     work: list[float]
+    items: dict[str, Item]
+
+
+@dataclass(slots=True, eq=False)
+class View:
+    """A group, and the item of each of its completions."""
+
+    group: Group
+    job: Job
+    items: list[Item]
 
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """Some items of one job, to be verified by some of its verifiers (indices into the group's list)."""
+    """Some items of one job, to be verified by some of its verifiers (by index)."""
 
     job: Job
     verifiers: tuple[int, ...]
@@ -126,21 +137,28 @@ def work_of(spec: VerifierSpec) -> float:
     return OTHER_WORK
 
 
-def make_job(index: int, group: Group) -> Job:
-    items: list[Item] = []
-    rows: dict[str, int] = {}
-    row_of: list[int] = []
-    width = len(group.verifiers)
-    for completion in group.completions:
-        text = completion_text(completion)
-        row = rows.get(text)
-        if row is None:
-            row = rows[text] = len(items)
-            items.append(Item(text, encode_text(text), [None] * width))
-        items[row].copies += 1
-        row_of.append(row)
-    specs = [encode_spec(spec, f"groups[{index}].verifiers[{v}]") for v, spec in enumerate(group.verifiers)]
-    return Job(index, group, items, row_of, specs, [work_of(spec) for spec in group.verifiers])
+def make_views(groups: Iterable[Group]) -> list[View]:
+    """Groups, in order, over as few jobs as there are ways to verify. Raises RequestRefused for what JSON can't carry."""
+    jobs: dict[tuple[bytes, ...], Job] = {}
+    views = []
+    for index, group in enumerate(groups):
+        specs = group.verifiers
+        bodies = [encode_spec(spec, f"groups[{index}].verifiers[{v}]") for v, spec in enumerate(specs)]
+        job = jobs.setdefault(tuple(bodies), Job(specs, bodies, [work_of(spec) for spec in specs], {}))
+        view = View(group, job, [])
+        for n, completion in enumerate(group.completions):
+            text = completion_text(completion)
+            item = job.items.get(text)
+            if item is None:
+                item = job.items[text] = Item(text, encode_text(text), [None] * len(specs), (index, n))
+            item.copies += 1
+            view.items.append(item)
+        views.append(view)
+    return views
+
+
+def jobs_of(views: Iterable[View]) -> list[Job]:
+    return list({id(view.job): view.job for view in views}.values())
 
 
 def missing_pieces(job: Job, items: Iterable[Item]) -> list[Piece]:
@@ -214,13 +232,18 @@ def caller_field(chunk: Chunk, path: str | None) -> str | None:
     if match is None or int(match[1]) >= len(chunk):
         return path
     piece = chunk[int(match[1])]
-    where = f"groups[{piece.job.index}]"
+    group = piece.items[0].origin[0]
     if match[2] == "verifiers" and int(match[3]) < len(piece.verifiers):
-        where += f".verifiers[{piece.verifiers[int(match[3])]}]"
+        where = f"groups[{group}].verifiers[{piece.verifiers[int(match[3])]}]"
     elif match[2] == "completions" and int(match[3]) < len(piece.items):
-        row = piece.job.items.index(piece.items[int(match[3])])
-        where += f".completions[{piece.job.row_of.index(row)}]"
+        where = completion_path(piece.items[int(match[3])])
+    else:
+        where = f"groups[{group}]"
     return where + match[4]
+
+
+def completion_path(item: Item) -> str:
+    return f"groups[{item.origin[0]}].completions[{item.origin[1]}]"
 
 
 def unscored(kind: str, reason: UnscoredReason, detail: str) -> UnscoredVerdict:
@@ -259,15 +282,17 @@ def stats_of(rewards: Sequence[float | None], verdicts: Sequence[Sequence[Verdic
     )
 
 
-def result_of(job: Job) -> GroupResult:
+def result_of(view: View) -> GroupResult:
     """The group's result: verdict i answers completion i. Every slot must be filled."""
-    specs = job.group.verifiers
-    rows: list[list[Verdict]] = []
-    for item in job.items:
-        filled = [verdict for verdict in item.verdicts if verdict is not None]
-        assert len(filled) == len(specs)
-        rows.append(filled)
-    rewards = [reward_of(specs, row) for row in rows]
-    verdicts = [rows[row] for row in job.row_of]
-    spread = [rewards[row] for row in job.row_of]
-    return GroupResult(id=job.group.id, rewards=spread, verdicts=verdicts, stats=stats_of(spread, verdicts))
+    specs = view.job.specs
+    rows: dict[int, list[Verdict]] = {}
+    rewards: dict[int, float | None] = {}
+    for item in view.items:
+        if id(item) not in rows:
+            filled = [verdict for verdict in item.verdicts if verdict is not None]
+            assert len(filled) == len(specs)
+            rows[id(item)] = filled
+            rewards[id(item)] = reward_of(specs, filled)
+    spread = [rewards[id(item)] for item in view.items]
+    verdicts = [rows[id(item)] for item in view.items]
+    return GroupResult(id=view.group.id, rewards=spread, verdicts=verdicts, stats=stats_of(spread, verdicts))

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import time
 from collections import OrderedDict
 
 from verifier_protocol import Outcome, ScoredVerdict, Verdict, VerifierId, VerifierSpec
+
+log = logging.getLogger(__name__)
 
 UNSTABLE_OUTCOMES = frozenset({Outcome.TIME_LIMIT_EXCEEDED})
 
@@ -31,6 +34,7 @@ class VerdictCache:
         self._entries = entries
         self._ttl_s = version_ttl_s
         self._versions: dict[str, tuple[VerifierId, float]] = {}
+        self._announced: set[tuple[str, VerifierId]] = set()
         self._verdicts: OrderedDict[bytes, ScoredVerdict] = OrderedDict()
 
     @property
@@ -41,10 +45,12 @@ class VerdictCache:
         return len(self._verdicts)
 
     def learn(self, kind: str, verifier: VerifierId) -> None:
-        """This version answers for this kind now. Another one than before drops what the old one said."""
+        """This version answers for this kind now; what another one said is no longer found."""
         known = self._versions.get(kind)
-        if known is not None and known[0] != verifier:
-            self._verdicts = OrderedDict((k, v) for k, v in self._verdicts.items() if v.kind != kind)
+        if known is not None and known[0] != verifier and (kind, verifier) not in self._announced:
+            self._announced.add((kind, verifier))
+            old, new = known[0].version, verifier.version
+            log.warning("the %s verifier changed from version %r to %r: the reward function changed with it", kind, old, new)
         self._versions[kind] = (verifier, time.monotonic())
 
     def knows(self, kind: str) -> bool:

@@ -15,9 +15,9 @@ import concurrent.futures
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import httpx
 
@@ -26,7 +26,8 @@ from trainer_client.batching import (
     Job,
     checked_groups,
     cut_chunks,
-    make_job,
+    jobs_of,
+    make_views,
     missing_pieces,
     result_of,
     total_work,
@@ -43,6 +44,7 @@ from trainer_client.client_transport import Live, open_live
 from trainer_client.retry import Deadline
 from verifier_protocol import Group, GroupResult, MathSpec, UnscoredVerdict, VerifierSpec
 
+T = TypeVar("T")
 TransportFactory = Callable[[], httpx.AsyncBaseTransport]
 # A chunk this small is not worth another request, even if a replica stands idle.
 SMALLEST_CHUNK_WORK = 64.0
@@ -123,7 +125,7 @@ class VerifierClient:
         """As `score`, from any thread: a future at once. Cancelling it cancels the requests."""
         checked = checked_groups(groups)
         deadline = Deadline.after(self._deadline_s(deadline_s))
-        return self._open().submit(lambda live: self._score(live, checked, deadline, progress))
+        return self.run_on_portal(lambda live: self.score_on_portal(live, checked, deadline, progress))
 
     async def preflight(self, kinds: Iterable[str] = (), *, wait_s: float = 0.0) -> Preflight:
         """Check that some replica is ready to score these kinds (none named: all it has) and speaks our protocol.
@@ -135,7 +137,11 @@ class VerifierClient:
     def submit_preflight(self, kinds: Iterable[str] = (), *, wait_s: float = 0.0) -> concurrent.futures.Future[Preflight]:
         wanted = tuple(kinds)
         deadline = Deadline.after(wait_s)
-        return self._open().submit(lambda live: self._preflight(live, wanted, deadline))
+        return self.run_on_portal(lambda live: self._preflight(live, wanted, deadline))
+
+    def run_on_portal(self, work: Callable[[Live], Coroutine[Any, Any, T]]) -> concurrent.futures.Future[T]:
+        """Run `work(live)` on the client's own loop, from any other thread."""
+        return self._open().submit(work)
 
     def close(self) -> None:
         """Close the connections and end the thread. The client may be used again: a call opens it anew."""
@@ -196,10 +202,12 @@ class VerifierClient:
             self._cache.learn(kind, verifier)
         return report
 
-    async def _score(
-        self, live: Live, groups: list[Group], deadline: Deadline, progress: bool | ProgressCallback
+    async def score_on_portal(
+        self, live: Live, groups: list[Group], deadline: Deadline, progress: bool | ProgressCallback = False
     ) -> list[GroupResult]:
-        jobs = [make_job(index, group) for index, group in enumerate(groups)]
+        """The whole of a call, on the client's own loop: see `score`."""
+        views = make_views(groups)
+        jobs = jobs_of(views)
         total = sum(len(group.completions) for group in groups)
         self.metrics.calls += 1
         self.metrics.completions += total
@@ -210,12 +218,12 @@ class VerifierClient:
             sender = Sender(live, self.settings, self.metrics, self._cache, deadline, reporter)
             await self._send_all(sender, jobs)
         self._keep(jobs, keys)
-        results = [result_of(job) for job in jobs]
+        results = [result_of(view) for view in views]
         self._count(results)
         return results
 
     async def _send_all(self, sender: Sender, jobs: list[Job]) -> None:
-        pieces = [piece for job in jobs for piece in missing_pieces(job, job.items)]
+        pieces = [piece for job in jobs for piece in missing_pieces(job, job.items.values())]
         share = total_work(pieces) / len(sender.live.replicas)
         work = min(self.settings.chunk_work, max(share, SMALLEST_CHUNK_WORK))
         try:
@@ -229,17 +237,17 @@ class VerifierClient:
         """Fill slots from the cache. Returns the digests of all specs."""
         if not self._cache.enabled:
             return []
-        keys = [[spec_key(spec) for spec in job.group.verifiers] for job in jobs]
+        keys = [[spec_key(spec) for spec in job.specs] for job in jobs]
         if not len(self._cache):
             return keys
-        kinds = {spec.kind for job in jobs for spec in job.group.verifiers}
+        kinds = {spec.kind for job in jobs for spec in job.specs}
         if any(self._cache.knows(kind) and not self._cache.fresh(kind) for kind in kinds):
             versions = await fetch_versions(live, min(VERSION_TIMEOUT_S, deadline.remaining_s() / 4))
             for kind, verifier in versions.items():
                 self._cache.learn(kind, verifier)
         for job, job_keys in zip(jobs, keys, strict=True):
-            for item in job.items:
-                for v, spec in enumerate(job.group.verifiers):
+            for item in job.items.values():
+                for v, spec in enumerate(job.specs):
                     item.verdicts[v] = self._cache.get(spec.kind, job_keys[v], item.text)
                 hits = len(item.verdicts) - item.verdicts.count(None)
                 self.metrics.cache_hits += hits
@@ -251,7 +259,7 @@ class VerifierClient:
 
     def _keep(self, jobs: list[Job], keys: list[list[bytes]]) -> None:
         for job, job_keys in zip(jobs, keys, strict=False):
-            for item in job.items:
+            for item in job.items.values():
                 for key, verdict in zip(job_keys, item.verdicts, strict=True):
                     if verdict is not None:
                         self._cache.put(key, item.text, verdict)

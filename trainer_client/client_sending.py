@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from dataclasses import dataclass, field
 
-from trainer_client.batching import Chunk, Piece, encode_chunk, halves, missing_pieces, unscored
+from trainer_client.batching import Chunk, completion_path, encode_chunk, halves, missing_pieces, unscored
 from trainer_client.cache import VerdictCache
 from trainer_client.client_errors import RequestRefused
 from trainer_client.client_metrics import ClientMetrics
@@ -162,7 +162,7 @@ class Sender:
             for item in piece.items:
                 for v in piece.verifiers:
                     if item.verdicts[v] is None:
-                        kind = piece.job.group.verifiers[v].kind
+                        kind = piece.job.specs[v].kind
                         item.verdicts[v] = trip.last_unscored.get((id(item), v)) or unscored(kind, reason, detail)
                 self.progress.advance(item.copies)
         self.progress.report()
@@ -219,8 +219,6 @@ class _Slot:
 def _halves_or_refuse(chunk: Chunk, failure: AttemptFailed) -> list[Chunk]:
     parts = halves(chunk)
     if parts is None:
-        piece: Piece = chunk[0]
-        row = piece.job.items.index(piece.items[0])
-        where = f"groups[{piece.job.index}].completions[{piece.job.row_of.index(row)}]"
+        where = completion_path(chunk[0].items[0])
         raise RequestRefused(f"{failure} ({where} alone is too large)", status=413, field=where)
     return parts

@@ -166,7 +166,7 @@ def answer_fault(chunk: Chunk, response: ScoreResponse) -> str | None:
     for position, (piece, group) in enumerate(zip(chunk, response.groups, strict=True)):
         if group.id != str(position):
             return f"group {position} is answered as {group.id!r:.40}"
-        kinds = [piece.job.group.verifiers[v].kind for v in piece.verifiers]
+        kinds = [piece.job.specs[v].kind for v in piece.verifiers]
         fault = _group_fault(kinds, len(piece.items), group)
         if fault is not None:
             return f"group {position}: {fault}"
