@@ -1,4 +1,7 @@
-"""Prints docs/configuration.md, made from the settings themselves: `python scripts/document_settings.py >docs/configuration.md`."""
+"""Prints docs/configuration.md, made from the settings themselves.
+
+python scripts/document_settings.py >docs/configuration.md
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,9 @@ def type_text(annotation: Any) -> str:
         return " or ".join(type_text(part) for part in get_args(annotation) if part is not type(None))
     if annotation is Path:
         return "path"
-    return {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}.get(annotation.__name__, str(annotation))
+    return {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}.get(
+        annotation.__name__, str(annotation)
+    )
 
 
 def default_text(field: FieldInfo) -> str:
