@@ -23,7 +23,7 @@ apt_install() {
     say "installing $*"
     [ -n "${apt_updated:-}" ] || apt-get update -qq </dev/null >&2
     apt_updated=1
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >&2
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >/dev/null
 }
 
 answers() { docker info >/dev/null 2>&1; }

@@ -48,7 +48,7 @@ install_venv_package() {
     fi
     say "setup: installing $package with apt"
     "${elevate[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
-    "${elevate[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >&2
+    "${elevate[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >/dev/null
 }
 
 fingerprint() {
