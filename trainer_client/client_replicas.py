@@ -3,6 +3,7 @@
     closed --failures in a row--> open --time passes--> half-open --one probe succeeds--> closed
                                     ^------------------ the probe fails (stays open twice as long)
 
+The probe is a look at /healthz while another replica does the work, and the work itself where there is no other.
 Everything here runs on the client's own thread.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,8 +52,12 @@ class Replica:
 
 
 class ReplicaSet:
-    def __init__(self, settings: ClientSettings) -> None:
+    """`is_alive(url)` looks at a replica's health; it is called on the client's loop and never raises."""
+
+    def __init__(self, settings: ClientSettings, is_alive: Callable[[str], Awaitable[bool]]) -> None:
         self._settings = settings
+        self._is_alive = is_alive
+        self._probes: set[asyncio.Task[None]] = set()
         self.replicas = [Replica(url) for url in settings.urls]
         self._ticks: Iterator[int] = itertools.count(1)
 
@@ -67,8 +72,13 @@ class ReplicaSet:
         while True:
             now = time.monotonic()
             ready = [replica for replica in self.replicas if replica.wait_s(now) <= 0]
+            closed = [replica for replica in ready if replica.open_until is None]
+            if closed:
+                for replica in ready:
+                    if replica.open_until is not None:
+                        self._start_probe(replica)
             if ready:
-                chosen = min(ready, key=lambda r: (r is avoid, r.failures > 0, r.inflight, r.last_used))
+                chosen = min(closed or ready, key=lambda r: (r is avoid, r.inflight, r.last_used))
                 chosen.inflight += 1
                 chosen.probing = chosen.open_until is not None
                 chosen.last_used = next(self._ticks)
@@ -77,6 +87,19 @@ class ReplicaSet:
             if wait_s >= deadline.remaining_s():
                 return None
             await asyncio.sleep(wait_s)
+
+    def _start_probe(self, replica: Replica) -> None:
+        replica.inflight += 1
+        replica.probing = True
+        task = asyncio.create_task(self._probe(replica))
+        self._probes.add(task)
+        task.add_done_callback(self._probes.discard)
+
+    async def _probe(self, replica: Replica) -> None:
+        if await self._is_alive(replica.url):
+            self.succeeded(replica)
+        else:
+            self.failed(replica)
 
     def released(self, replica: Replica) -> None:
         """It was taken and not used up: nothing is learned of its health (a cancelled attempt)."""

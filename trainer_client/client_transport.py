@@ -28,6 +28,7 @@ from verifier_protocol import PROTOCOL_VERSION, GroupResult, Problem, ScoredVerd
 
 LONGEST_DETAIL = 500
 PROBLEM_BYTES = 64 * 1024
+HEALTH_TIMEOUT_S = 2.0
 
 
 Blame = Literal["transport", "busy", "broken", "too_large"]
@@ -68,8 +69,16 @@ async def open_live(settings: ClientSettings, transport: httpx.AsyncBaseTranspor
         trust_env=settings.trust_env,
         transport=transport,
     )
+
+    async def is_alive(url: str) -> bool:
+        try:
+            async with asyncio.timeout(HEALTH_TIMEOUT_S):
+                return (await http.get(f"{url}/healthz")).status_code == 200
+        except (httpx.RequestError, TimeoutError):
+            return False
+
     async with http:
-        yield Live(http, ReplicaSet(settings), asyncio.Semaphore(settings.max_inflight))
+        yield Live(http, ReplicaSet(settings, is_alive), asyncio.Semaphore(settings.max_inflight))
 
 
 async def post_chunk(
