@@ -1,0 +1,85 @@
+"""The service as a process: it starts fast, drains when it is asked to end, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+pytestmark = pytest.mark.docker
+
+SLOW = "import time\nprint(input())\ntime.sleep(3)"
+
+
+def containers() -> set[str]:
+    listed = ["docker", "ps", "--all", "--quiet", "--no-trunc", "--filter", "label=io.reward-verifier.role=sandbox"]
+    return set(subprocess.run(listed, capture_output=True, text=True, check=True, timeout=20).stdout.split())
+
+
+def code(source: str, expected: str = "x\n") -> dict[str, Any]:
+    tests = {"style": "stdin", "cases": [{"stdin": "x\n", "expected_stdout": expected}]}
+    return {"completion": f"```python\n{source}\n```", "verifiers": [{"kind": "code", "language": "python", "tests": tests}]}
+
+
+def reward(answer: dict[str, Any]) -> float | None:
+    value: float | None = answer["groups"][0]["rewards"][0]
+    return value
+
+
+def test_sigterm_finishes_what_runs_and_leaves_nothing(start: Callable[..., Any]) -> None:
+    before = containers()
+    service = start("--sandbox", "docker").wait_ready()
+    assert containers() > before
+    answers: list[dict[str, Any]] = []
+    client = threading.Thread(target=lambda: answers.append(service.score(code(SLOW))))
+    client.start()
+    time.sleep(1.0)
+    service.terminate()
+    client.join()
+    assert service.wait() == 0, service.text()
+    assert reward(answers[0]) == 1.0
+    assert containers() <= before
+
+
+def test_a_killed_service_leaves_nothing_once_the_next_has_started(start: Callable[..., Any]) -> None:
+    before = containers()
+    first = start("--sandbox", "docker").wait_ready()
+    threading.Thread(target=lambda: _ignore_lost(first, code(SLOW)), daemon=True).start()
+    time.sleep(0.5)
+    orphans = containers() - before
+    assert orphans
+    first.kill()
+    second = start("--sandbox", "docker").wait_ready()
+    assert not orphans & containers()
+    assert reward(second.score(code("print(input())"))) == 1.0
+    second.terminate()
+    assert second.wait() == 0
+    assert not (containers() - before)
+
+
+def test_a_second_start_is_quick(start: Callable[..., Any], record_property: Callable[[str, object], None]) -> None:
+    start("--sandbox", "docker").wait_ready().terminate()
+    second = start("--sandbox", "docker").wait_ready()
+    record_property("second_start_s", round(second.started_in_s, 2))
+    print(f"second start, ready for all three kinds: {second.started_in_s:.2f} s")
+
+
+def test_a_taken_port_is_said_in_a_sentence_and_starts_nothing(start: Callable[..., Any]) -> None:
+    before = containers()
+    first = start("--sandbox", "off").wait_ready("math,format")
+    second = start("--sandbox", "docker", port=int(first.url.rsplit(":", 1)[1]))
+    assert second.wait() == 1
+    assert "is taken" in second.text()
+    assert "Traceback" not in second.text()
+    assert containers() <= before
+
+
+def _ignore_lost(service: Any, body: dict[str, Any]) -> None:
+    with contextlib.suppress(httpx.HTTPError):  # the service is killed under it
+        service.score(body)
