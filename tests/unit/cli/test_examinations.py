@@ -1,0 +1,119 @@
+"""The doctor tells what is broken from what is merely absent, and says how to mend it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from verifier_protocol import ScoredVerdict, VerifierId
+from verifier_service.cli import examinations
+from verifier_service.cli.examinations import Finding, Status
+from verifier_service.faults import InfrastructureFault
+from verifier_service.settings import Settings
+from verifier_service.verifiers.base import Deadline
+
+
+class Canary:
+    """A verifier whose start or canary may fail."""
+
+    kind = "math"
+    id = VerifierId(name="math", version="9")
+
+    def __init__(self, fault: Exception | None = None) -> None:
+        self.fault = fault
+
+    async def start(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+    def prepare(self, spec: Any) -> Any: ...
+
+    async def verify(self, task: Any, completion: str, deadline: Deadline) -> ScoredVerdict:
+        raise NotImplementedError
+
+    async def canary(self) -> None:
+        if self.fault:
+            raise self.fault
+
+    def describe(self) -> dict[str, Any]:
+        return {}
+
+
+@asynccontextmanager
+async def engine(answers: dict[str, tuple[int, Any]]) -> AsyncIterator[str]:
+    """A Docker engine that knows these paths."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            while (await reader.readline()).strip():
+                pass
+            status, body = answers.get(line.split()[1].decode(), (404, {}))
+            data = json.dumps(body).encode()
+            writer.write(b"HTTP/1.1 %d x\r\ncontent-length: %d\r\n\r\n%s" % (status, len(data), data))
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"tcp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+
+
+async def docker_findings(settings: Settings) -> dict[str, Finding]:
+    return {finding.part: finding async for finding in examinations._docker(settings)}
+
+
+async def test_an_engine_is_described_and_a_missing_image_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    info = {"ServerVersion": "28.1", "CgroupVersion": "2", "Runtimes": {"runc": {}}}
+    async with engine({"/info": (200, info)}) as address:
+        monkeypatch.setenv("DOCKER_HOST", address)
+        found = await docker_findings(Settings())
+    assert found["docker"].status is Status.OK
+    assert "28.1" in found["docker"].seen
+    assert found["sandbox image"].status is Status.NOTE
+
+
+async def test_a_runtime_that_the_engine_lacks_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with engine({"/info": (200, {"Runtimes": {"runc": {}}})}) as address:
+        monkeypatch.setenv("DOCKER_HOST", address)
+        found = await docker_findings(Settings(sandbox_runtime="runsc"))
+    assert found["docker"].status is Status.BROKEN
+    assert "runsc" in found["docker"].remedy
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "unix:///nowhere/docker.sock"])
+async def test_no_engine_is_a_note_with_a_remedy(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("DOCKER_HOST", address)
+    found = await docker_findings(Settings())
+    assert found["docker"].status is Status.NOTE
+    assert "docker-engine.sh" in found["docker"].remedy
+
+
+async def test_a_verifier_that_fails_its_canary_is_broken_and_its_own_words_are_the_remedy() -> None:
+    good = await examinations._canary("math", Canary())
+    assert good.status is Status.OK
+    bad = await examinations._canary("math", Canary(InfrastructureFault("restart it")))
+    assert (bad.status, bad.remedy) == (Status.BROKEN, "restart it")
+
+
+async def test_a_port_taken_by_something_else_is_broken_and_by_a_service_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        assert (await examinations._port(Settings(port=port))).status is Status.BROKEN
+    assert (await examinations._port(Settings(port=port))).status is Status.OK
+    async with engine({"/healthz": (200, {"status": "ok"})}) as address:
+        running = Settings(port=int(address.rsplit(":", 1)[1]))
+        assert (await examinations._port(running)).status is Status.NOTE
+
+
+def test_more_memory_than_the_machine_has_is_noted() -> None:
+    assert examinations._machine(Settings(sandbox_slots=1, code_memory_mb=64)).status is Status.OK
+    assert examinations._machine(Settings(sandbox_slots=100_000)).status is Status.NOTE
