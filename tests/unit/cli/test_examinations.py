@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -45,25 +46,27 @@ class Canary:
         return {}
 
 
-@asynccontextmanager
-async def engine(answers: dict[str, tuple[int, Any]]) -> AsyncIterator[str]:
+@contextmanager
+def engine(answers: dict[str, tuple[int, Any]]) -> Iterator[str]:
     """A Docker engine that knows these paths."""
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while line := await reader.readline():
-            while (await reader.readline()).strip():
-                pass
-            status, body = answers.get(line.split()[1].decode(), (404, {}))
-            data = json.dumps(body).encode()
-            writer.write(b"HTTP/1.1 %d x\r\ncontent-length: %d\r\n\r\n%s" % (status, len(data), data))
-            await writer.drain()
-        writer.close()
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, body = answers.get(self.path, (404, {}))
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield f"tcp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"tcp://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 async def docker_findings(settings: Settings) -> dict[str, Finding]:
@@ -72,7 +75,7 @@ async def docker_findings(settings: Settings) -> dict[str, Finding]:
 
 async def test_an_engine_is_described_and_a_missing_image_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     info = {"ServerVersion": "28.1", "CgroupVersion": "2", "Runtimes": {"runc": {}}}
-    async with engine({"/info": (200, info)}) as address:
+    with engine({"/info": (200, info)}) as address:
         monkeypatch.setenv("DOCKER_HOST", address)
         found = await docker_findings(Settings())
     assert found["docker"].status is Status.OK
@@ -81,7 +84,7 @@ async def test_an_engine_is_described_and_a_missing_image_is_no_fault(monkeypatc
 
 
 async def test_a_runtime_that_the_engine_lacks_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with engine({"/info": (200, {"Runtimes": {"runc": {}}})}) as address:
+    with engine({"/info": (200, {"Runtimes": {"runc": {}}})}) as address:
         monkeypatch.setenv("DOCKER_HOST", address)
         found = await docker_findings(Settings(sandbox_runtime="runsc"))
     assert found["docker"].status is Status.BROKEN
@@ -109,7 +112,7 @@ async def test_a_port_taken_by_something_else_is_broken_and_by_a_service_a_note(
         port = taken.getsockname()[1]
         assert (await examinations._port(Settings(port=port))).status is Status.BROKEN
     assert (await examinations._port(Settings(port=port))).status is Status.OK
-    async with engine({"/healthz": (200, {"status": "ok"})}) as address:
+    with engine({"/healthz": (200, {"status": "ok"})}) as address:
         running = Settings(port=int(address.rsplit(":", 1)[1]))
         assert (await examinations._port(running)).status is Status.NOTE
 
