@@ -14,12 +14,13 @@ from pydantic.json_schema import models_json_schema
 
 from verifier_protocol import ScoreRequest
 from verifier_service import __version__
-from verifier_service.api import health, problems, score
+from verifier_service.api import compat, health, problems, score
 from verifier_service.api.middleware import Door
 from verifier_service.api.readiness import Readiness
 from verifier_service.observability.metrics import Metrics
 from verifier_service.sandbox.contract import SandboxBackend
 from verifier_service.sandbox.select import choose_backend
+from verifier_service.scoring.runs import Runs
 from verifier_service.scoring.scorer import Scorer
 from verifier_service.settings import Settings
 from verifier_service.verifiers.registry import make_verifiers
@@ -35,6 +36,7 @@ class Parts:
     readiness: Readiness
     backend: SandboxBackend | None  # started and closed by the code verifier
     backend_reason: str  # why there is no backend and how to mend it
+    runs: Runs  # plain runs, for the compatibility routes
 
 
 @asynccontextmanager
@@ -50,9 +52,11 @@ async def open_parts(settings: Settings, metrics: Metrics | None = None) -> Asyn
         for verifier in verifiers.values():
             stack.push_async_callback(verifier.aclose)
         scorer = Scorer(verifiers, settings, metrics)
+        runs = Runs(choice.backend, settings, metrics, unavailable=choice.reason)
+        stack.push_async_callback(runs.aclose)  # before the backend closes
         readiness = Readiness(verifiers, settings.readiness_period_s, metrics)
         await asyncio.gather(*(readiness.check(kind) for kind in verifiers))
-        yield Parts(scorer, readiness, choice.backend, choice.reason)
+        yield Parts(scorer, readiness, choice.backend, choice.reason, runs)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -76,6 +80,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.settings, app.state.metrics = settings, metrics
     app.include_router(score.router)
     app.include_router(health.router)
+    for router in compat.routers():
+        app.include_router(router)
     problems.install(app)
     app.add_middleware(Door, settings=settings, metrics=metrics)
     _describe(app)

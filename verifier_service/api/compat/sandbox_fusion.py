@@ -1,0 +1,168 @@
+"""SandboxFusion's `POST /run_code` and `GET /v1/ping`: verl, ROLL, SkyRL and many recipes.
+
+Its clients send one test case a request and compare the output themselves. The status of the HTTP answer decides more
+than its body: verl asks again after 504 alone and counts every other failure as a wrong answer, so whatever is not the
+program's doing (no slot in time, a sandbox that failed) is a 504, sent before verl's own time-out.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import Field
+
+from verifier_service.api.compat.bodies import (
+    MAX_FILES,
+    Lenient,
+    check_count,
+    check_length,
+    checked_path,
+    decoded,
+    json_answer,
+    read_as,
+    text_of,
+)
+from verifier_service.api.compat.languages import COMPILED, language_of
+from verifier_service.api.problems import RequestRefused, problem_response
+from verifier_service.faults import DeadlineExceeded, InfrastructureFault
+from verifier_service.sandbox.contract import Ending, Limits, ProgramRefused, Termination
+from verifier_service.scoring.runs import Run, Runs
+from verifier_service.settings import Settings
+from verifier_service.verifiers.base import Deadline
+from verifier_service.verifiers.code.limits import ceilings, defaults
+
+router = APIRouter(tags=["SandboxFusion"])
+
+CLIENT_SLACK_S = 5.0  # verl waits compile + run + 10 s; half of that is for the way and for its own queue
+USUAL_DEADLINE_S = 25.0
+RUN_SLACK_S = 2.0
+CPU_PER_WALL = 2.0  # the upstream limit is on wall time alone: threads may use two cores for all of it
+KILLED, FILE_SIZE = 137, 153  # 128 + SIGKILL, 128 + SIGXFSZ
+
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+
+
+class RunCodeRequest(Lenient):
+    code: str
+    language: str = "python"
+    stdin: str | None = None
+    compile_timeout: Seconds | None = None
+    run_timeout: Seconds = 10.0
+    memory_limit_MB: int = -1
+    files: dict[str, str | None] = Field(default_factory=dict)
+    fetch_files: list[str] = Field(default_factory=list)
+
+
+@router.get("/v1/ping", summary="SandboxFusion's liveness")
+async def ping() -> str:
+    return "pong"
+
+
+@router.post("/run_code", summary="Run a program (SandboxFusion)")
+async def run_code(request: Request) -> Response:
+    """200 whatever the program did; 504 when it could not be run in time, and nothing is known about it."""
+    settings: Settings = request.app.state.settings
+    runs: Runs = request.app.state.parts.runs
+    asked, _ = await read_as(request, RunCodeRequest)
+    run = to_run(asked, runs, settings)
+    deadline = Deadline.after(deadline_s(asked, run.limits, run.language in COMPILED))
+    try:
+        ended = await runs.run(run, deadline)
+    except (DeadlineExceeded, InfrastructureFault) as fault:
+        return problem_response(504, f"the program was not run to its end: {fault}; ask again")
+    except ProgramRefused as refused:
+        raise RequestRefused(413, str(refused)) from None
+    return json_answer(result_of(ended, run.language))
+
+
+def to_run(asked: RunCodeRequest, runs: Runs, settings: Settings) -> Run:
+    """Raises RequestRefused: 413 or 422."""
+    check_length(asked.code, "code", settings)
+    check_count(len(asked.files), MAX_FILES, "files")
+    if asked.fetch_files:
+        raise RequestRefused(
+            422, "fetch_files: files can't be fetched from this sandbox; print what you need to stdout", "fetch_files"
+        )
+    files = tuple(
+        (checked_path(name, "files"), decoded(content, "files")) for name, content in asked.files.items() if content is not None
+    )
+    language = language_of(asked.language, runs.languages())
+    return Run(language, asked.code, limits_of(asked, settings), (asked.stdin or "").encode(), files=files)
+
+
+def limits_of(asked: RunCodeRequest, settings: Settings) -> Limits:
+    """The limits asked for, at most the service's ceilings: a client that asks for more is not refused, since it would
+    count the refusal as a wrong answer."""
+    default, ceiling = defaults(settings), ceilings(settings)
+    wall_s = min(asked.run_timeout, ceiling.wall_time_s)
+    return Limits(
+        cpu_time_s=min(wall_s * CPU_PER_WALL, ceiling.cpu_time_s),
+        wall_time_s=wall_s,
+        memory_mb=min(asked.memory_limit_MB if asked.memory_limit_MB > 0 else default.memory_mb, ceiling.memory_mb),
+        processes=default.processes,
+        output_bytes=default.output_bytes,
+        file_bytes=default.file_bytes,
+    )
+
+
+def deadline_s(asked: RunCodeRequest, limits: Limits, compiled: bool) -> float:
+    """Seconds until the 504: below what the client waits, but long enough for one run that uses all its time."""
+    compile_s = min(asked.compile_timeout or 0.0, limits.wall_time_s)
+    longest_run_s = limits.wall_time_s + (compile_s if compiled else 0.0) + RUN_SLACK_S
+    return min((asked.compile_timeout or 0.0) + asked.run_timeout + CLIENT_SLACK_S, max(USUAL_DEADLINE_S, longest_run_s))
+
+
+def result_of(ended: Termination, language: str) -> dict[str, Any]:
+    """A termination as SandboxFusion's RunCodeResponse. Its protocol has no verdict on memory, output or processes:
+    those are exit codes of a killed process, and `message` says why."""
+    compile_result = None
+    if ended.ending is Ending.COMPILE_ERROR:
+        failed = step("Finished", ended.wall_s, 1, ended.stdout, ended.stderr)
+        return response("Failed", "", failed, None)
+    if language in COMPILED:
+        compile_result = step("Finished", 0.0, 0, b"", b"")
+    if ended.ending in (Ending.CPU_TIME, Ending.WALL_TIME):
+        timed_out = step("TimeLimitExceeded", ended.wall_s, None, ended.stdout, ended.stderr)
+        return response("Failed", "", compile_result, timed_out)
+    code, why = exit_status(ended)
+    stderr = ended.stderr if not why else ended.stderr + f"\n{why}\n".encode()
+    finished = step("Finished", ended.wall_s, code, ended.stdout, stderr)
+    return response("Success" if code == 0 else "Failed", why, compile_result, finished)
+
+
+def exit_status(ended: Termination) -> tuple[int, str]:
+    """The exit code as a shell's parent sees it, never 0 for a run that a limit ended, and why if a limit did."""
+    if ended.ending is Ending.EXITED:
+        return ended.exit_code or 0, ""
+    if ended.ending is Ending.SIGNALLED:
+        return -(ended.signal or 9), ""
+    if ended.ending is Ending.OUTPUT:
+        return FILE_SIZE, "output limit exceeded"
+    if ended.ending is Ending.MEMORY:
+        return KILLED, "memory limit exceeded"
+    return KILLED, f"{ended.ending.value.replace('_', ' ')} limit exceeded"
+
+
+def step(status: str, seconds: float, code: int | None, stdout: bytes, stderr: bytes) -> dict[str, Any]:
+    return {
+        "status": status,
+        "execution_time": round(seconds, 6),
+        "return_code": code,
+        "stdout": text_of(stdout),
+        "stderr": text_of(stderr),
+    }
+
+
+def response(
+    status: str, message: str, compile_result: dict[str, Any] | None, run_result: dict[str, Any] | None
+) -> dict[str, Any]:
+    return {
+        "status": status,
+        "message": message,
+        "compile_result": compile_result,
+        "run_result": run_result,
+        "executor_pod_name": None,
+        "files": {},
+    }

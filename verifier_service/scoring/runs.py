@@ -1,0 +1,360 @@
+"""Plain runs of programs for the compatibility routes: each distinct run is done once, and nobody is turned away.
+
+Trainers that speak to a code sandbox send one request per test case, so that a group of rollouts becomes hundreds of
+requests for the same few programs, many of them equal. Hence:
+
+1. Identical runs (language, source, stdin, arguments, files, limits) are computed once, concurrent ones too, and the
+   ending of a run is kept for a while when the same input must bring it again (a limit that was hit depends on load).
+2. Runs of one program that wait at the same time go to the sandbox in one exchange; programs take turns.
+3. Whoever comes is queued. A caller waits until its own deadline and no longer, but the run keeps its place in the queue
+   for a while after that, so that a client that asks again finds it done, or further ahead.
+4. A sandbox that fails is tried again until nobody waits any more; a program under which it failed twice while running
+   alone is given up. What the program did is never told from such a failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import OrderedDict, deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+import structlog
+from cachetools import TTLCache
+
+from verifier_service.faults import DeadlineExceeded, InfrastructureFault
+from verifier_service.observability.metrics import Metrics
+from verifier_service.sandbox.contract import (
+    Ending,
+    Execution,
+    Limits,
+    Program,
+    ProgramRefused,
+    SandboxBackend,
+    SandboxFault,
+    SlotWaitTimeout,
+    Termination,
+)
+from verifier_service.settings import MIB, Settings
+from verifier_service.verifiers.base import Deadline
+from verifier_service.verifiers.code.host import SecondChance
+
+log = structlog.get_logger(__name__)
+
+LINGER_S = 30.0  # how long a run that nobody waits for keeps its place: clients sleep a few seconds before they ask again
+SLOT_WAIT_S = 30.0
+MOST_RUNS_IN_ONE_EXCHANGE = 32
+EXCHANGES_PER_SLOT = 2  # one runs, one waits: a slot that comes free finds work at once
+MOST_FAULTS = 2
+SHORTEST_BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 5.0
+FIXED_BYTES = 700  # of a kept termination without its texts
+REPEATABLE = frozenset({Ending.EXITED, Ending.SIGNALLED, Ending.COMPILE_ERROR})
+TIME_LIMITS = frozenset({Ending.CPU_TIME, Ending.WALL_TIME})
+
+_KEY = secrets.token_bytes(32)  # keyed, so that nobody can prepare two runs with one key
+
+Answer = Termination | Exception  # a value, since a future's exception that nobody fetches is a warning
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One program with one input, and the limits that hold for it."""
+
+    language: str
+    source: str
+    limits: Limits
+    stdin: bytes = b""
+    args: tuple[str, ...] = ()
+    files: tuple[tuple[str, bytes], ...] = ()
+
+    def size_bytes(self) -> int:
+        return len(self.source) + len(self.stdin) + sum(len(name) + len(data) for name, data in self.files)
+
+    def program_key(self) -> bytes:
+        """What all inputs of one program share."""
+        digest = blake2b(digest_size=16, key=_KEY)
+        for part in (self.language, self.source, repr(self.args), repr(self.limits)):
+            _add(digest, part.encode("utf-8", "surrogatepass"))
+        for name, data in self.files:
+            _add(digest, name.encode("utf-8", "surrogatepass"))
+            _add(digest, data)
+        return digest.digest()
+
+
+def _add(digest: blake2b, part: bytes) -> None:
+    digest.update(len(part).to_bytes(8, "big"))
+    digest.update(part)
+
+
+@dataclass(slots=True, eq=False)
+class _Flight:
+    """A run on its way, and how many wait for it."""
+
+    key: bytes
+    stdin: bytes
+    size_bytes: int
+    answer: asyncio.Future[Answer]
+    waiters: int = 0
+    left_at: float = 0.0
+    alone: bool = False  # not together with other inputs: one of them may have brought the sandbox down
+    faults: int = 0
+    had_second_chance: bool = False
+
+    def abandoned(self) -> bool:
+        return self.waiters == 0 and time.monotonic() - self.left_at > LINGER_S
+
+
+@dataclass(slots=True)
+class _Queue:
+    """The waiting runs of one program."""
+
+    run: Run
+    flights: deque[_Flight] = field(default_factory=deque)
+
+
+class Runs:
+    """Used from one event loop. The backend is started and closed by whoever made it.
+
+    Args:
+        backend: None when this machine has no sandbox; every run is then an InfrastructureFault with `unavailable`.
+    """
+
+    def __init__(
+        self,
+        backend: SandboxBackend | None,
+        settings: Settings,
+        metrics: Metrics,
+        *,
+        unavailable: str = "",
+        second_chance: SecondChance | None = None,
+    ) -> None:
+        self._backend = backend
+        self.unavailable = unavailable or "no sandbox is available for running code; see `verifier-service doctor`"
+        self._metrics = metrics
+        self._second_chance = second_chance or SecondChance()
+        self._max_bytes = settings.max_inflight_bytes
+        self._bytes = 0
+        self._wanting_room: deque[asyncio.Future[None]] = deque()
+        self._flights: dict[bytes, _Flight] = {}
+        self._queues: OrderedDict[bytes, _Queue] = OrderedDict()
+        self._queued = 0  # flights in all queues
+        self._workers: set[asyncio.Task[None]] = set()
+        self._consecutive_faults = 0
+        self._closed = False
+        max_bytes = settings.compat_runs_cache_mb * MIB
+        self._cache: TTLCache[bytes, Termination] | None = (
+            TTLCache(max_bytes, settings.compat_runs_cache_s, getsizeof=_size_of) if max_bytes else None
+        )
+
+    def languages(self) -> tuple[str, ...]:
+        """What can be run here; empty without a sandbox."""
+        return self._backend.info().languages if self._backend is not None else ()
+
+    def version(self, language: str) -> str:
+        """The version of a language's compiler or interpreter; empty where the backend doesn't say."""
+        return self._backend.info().details.get(language, "") if self._backend is not None else ""
+
+    def slots(self) -> int:
+        return self._backend.info().slots if self._backend is not None else 0
+
+    def waiting(self) -> int:
+        """Runs asked for and not answered yet."""
+        return len(self._flights)
+
+    async def run(self, run: Run, deadline: Deadline) -> Termination:
+        """What the program did.
+
+        Raises:
+            DeadlineExceeded: the caller's deadline passed first; the run stays in the queue for `LINGER_S`.
+            InfrastructureFault: no sandbox, or it failed again and again under this program.
+            ProgramRefused: larger than the sandbox takes.
+        """
+        if self._backend is None:
+            raise InfrastructureFault(self.unavailable)
+        program_key = run.program_key()
+        key = blake2b(program_key + run.stdin, digest_size=16, key=_KEY).digest()
+        if self._cache is not None and (known := self._cache.get(key)) is not None:
+            self._metrics.plain_run("cache")
+            return known
+        try:
+            async with asyncio.timeout(max(0.0, deadline.remaining_s())):
+                return await self._fly(run, program_key, key)
+        except TimeoutError:
+            raise DeadlineExceeded("the program had not ended when the time for an answer was up") from None
+
+    async def aclose(self) -> None:
+        """Stop all; whoever still waits gets an InfrastructureFault. Safe to call twice."""
+        self._closed = True
+        workers = list(self._workers)
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        for flight in list(self._flights.values()):
+            self._settle(flight, InfrastructureFault("the service is stopping"))
+        self._queues.clear()
+
+    async def _fly(self, run: Run, program_key: bytes, key: bytes) -> Termination:
+        flight = self._flights.get(key)
+        if flight is None:
+            await self._make_room(run.size_bytes())
+            flight = self._flights.get(key)  # another may have been quicker
+        if flight is None:
+            flight = self._enqueue(run, program_key, key)
+        else:
+            self._metrics.plain_run("flight")
+        flight.waiters += 1
+        try:
+            answer = await asyncio.shield(flight.answer)
+        finally:
+            flight.waiters -= 1
+            flight.left_at = time.monotonic()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def _make_room(self, size_bytes: int) -> None:
+        """Wait until the inputs that are held leave room; a run is always let in when none is held."""
+        while self._bytes and self._bytes + size_bytes > self._max_bytes:
+            room = asyncio.get_running_loop().create_future()
+            self._wanting_room.append(room)
+            await room
+
+    def _enqueue(self, run: Run, program_key: bytes, key: bytes) -> _Flight:
+        if self._closed:
+            raise InfrastructureFault("the service is stopping")
+        self._metrics.plain_run("real")
+        queue = self._queues.get(program_key)
+        if queue is None:
+            queue = self._queues[program_key] = _Queue(run)
+        size = run.size_bytes()
+        flight = _Flight(key, run.stdin, size, asyncio.get_running_loop().create_future())
+        self._bytes += size
+        self._flights[key] = flight
+        queue.flights.append(flight)
+        self._queued += 1
+        self._hire()
+        return flight
+
+    def _hire(self) -> None:
+        """One worker more, if a program waits and the slots can use it."""
+        if self._queues and not self._closed and len(self._workers) < max(1, self.slots()) * EXCHANGES_PER_SLOT:
+            worker = asyncio.create_task(self._work())
+            self._workers.add(worker)
+            worker.add_done_callback(self._dismiss)
+
+    def _dismiss(self, worker: asyncio.Task[None]) -> None:
+        self._workers.discard(worker)
+        if not worker.cancelled() and (error := worker.exception()) is not None:
+            log.error("a worker of the plain runs failed", error=type(error).__name__, exc_info=error)
+            self._hire()
+
+    async def _work(self) -> None:
+        """Take programs in turn until none waits."""
+        while self._queues:
+            key, queue = self._queues.popitem(last=False)
+            batch = self._take(queue)
+            if queue.flights:
+                self._queues[key] = queue  # behind all others
+            if not batch:
+                continue
+            try:
+                left = await self._exchange(queue.run, batch)
+                batch = []
+            finally:
+                for flight in batch:  # cancelled, or a bug of ours: nobody may wait for ever
+                    self._settle(flight, InfrastructureFault("the run was broken off by the service"))
+            if left:
+                self._queues.setdefault(key, _Queue(queue.run)).flights.extend(left)
+                self._queued += len(left)
+
+    def _take(self, queue: _Queue) -> list[_Flight]:
+        """The next runs of a program for one exchange: their share of a slot, so that no slot idles beside a long one.
+
+        Those that nobody wants any more are dropped.
+        """
+        share = min(MOST_RUNS_IN_ONE_EXCHANGE, -(-self._queued // max(1, self.slots())))
+        batch: list[_Flight] = []
+        while queue.flights and len(batch) < share:
+            flight = queue.flights[0]
+            if flight.alone and batch:
+                break
+            queue.flights.popleft()
+            self._queued -= 1
+            if flight.abandoned():
+                self._settle(flight, DeadlineExceeded("nobody waited for this run any more"))
+                continue
+            batch.append(flight)
+            if flight.alone:
+                break
+        return batch
+
+    async def _exchange(self, run: Run, batch: list[_Flight]) -> list[_Flight]:
+        """Run one program on the inputs of `batch`; those that must be run again are returned."""
+        assert self._backend is not None
+        program = Program(run.language, run.source, tuple(f.stdin for f in batch), run.args, run.files)
+        waiting = deque(batch)
+        running = False
+        try:
+            async with self._backend.run(program, run.limits, deadline_s=SLOT_WAIT_S) as execution:
+                running = True
+                await self._settle_in_order(execution, waiting, run.limits)
+            self._consecutive_faults = 0
+        except SlotWaitTimeout:
+            pass  # back into the queue
+        except ProgramRefused as refused:
+            for flight in waiting:
+                self._settle(flight, ProgramRefused(str(refused)))
+            waiting.clear()
+        except SandboxFault as fault:
+            await self._after_fault(fault, waiting, running)
+        return list(waiting)
+
+    async def _settle_in_order(self, execution: Execution, waiting: deque[_Flight], limits: Limits) -> None:
+        """Answer each run as soon as it has ended. Leaves early after a time limit, so that others get their turn."""
+        async for termination in execution:
+            flight = waiting[0]
+            if not flight.had_second_chance and self._second_chance.is_due(termination, limits):
+                flight.had_second_chance = True
+                waiting.rotate(-1)  # last of what is run again
+                return
+            waiting.popleft()
+            self._remember(flight.key, termination)
+            self._settle(flight, termination)
+            if termination.ending in TIME_LIMITS:
+                return
+        if waiting:
+            raise SandboxFault("the sandbox ended before it had run all inputs")
+
+    async def _after_fault(self, fault: SandboxFault, waiting: deque[_Flight], running: bool) -> None:
+        """Give up the one that brought the sandbox down twice, let the others be run again, after a pause."""
+        log.warning("a plain run failed", why=str(fault), running=running)
+        if running and len(waiting) == 1 and waiting[0].alone:
+            waiting[0].faults += 1
+            if waiting[0].faults >= MOST_FAULTS:
+                self._settle(waiting.popleft(), InfrastructureFault(f"the sandbox failed twice under this program: {fault}"))
+        for flight in waiting:
+            flight.alone = flight.alone or running
+        self._consecutive_faults += 1
+        await asyncio.sleep(min(LONGEST_BACKOFF_S, SHORTEST_BACKOFF_S * 2 ** min(self._consecutive_faults - 1, 10)))
+
+    def _remember(self, key: bytes, termination: Termination) -> None:
+        if self._cache is not None and termination.ending in REPEATABLE:
+            with suppress(ValueError):  # larger than the whole cache
+                self._cache[key] = termination
+
+    def _settle(self, flight: _Flight, answer: Answer) -> None:
+        if self._flights.pop(flight.key, None) is None:
+            return
+        flight.answer.set_result(answer)
+        self._bytes -= flight.size_bytes
+        while self._wanting_room:
+            room = self._wanting_room.popleft()
+            if not room.done():
+                room.set_result(None)
+
+
+def _size_of(termination: Termination) -> int:
+    return FIXED_BYTES + len(termination.stdout) + len(termination.stderr)
