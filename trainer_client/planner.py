@@ -90,9 +90,10 @@ class PlanRequest:
     lora_params: float = 0.0
     reward_model: bool = False
     vllm_share: float = 0.3
+    tensor_parallel: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("gpus", "gpu_gib", "prompt_tokens", "completion_tokens", "micro_batch", "sequences"):
+        for name in ("gpus", "gpu_gib", "tensor_parallel", "prompt_tokens", "completion_tokens", "micro_batch", "sequences"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
         if not 0 < self.vllm_share < 1:
@@ -121,7 +122,12 @@ class Plan:
 
     @property
     def fits(self) -> bool:
-        return self.total_gib <= self.request.gpu_gib
+        return self.total_gib <= self.request.gpu_gib and self.rollouts_fit
+
+    @property
+    def rollouts_fit(self) -> bool:
+        """Colocated, vLLM's share must hold its copy of the weights and at least one sequence."""
+        return self.request.rollouts != "colocate" or self.request.algorithm == "dpo" or colocated_sequences(self.request) >= 1
 
 
 def state_bytes_per_param(request: PlanRequest) -> float:
@@ -203,11 +209,25 @@ def kv_bytes_per_token(shape: Shape) -> int:
     return 2 * shape.layers * shape.kv_heads * shape.head_dim * WEIGHT_BYTES
 
 
+def colocated_sequences(request: PlanRequest) -> int:
+    """Sequences of full length whose keys and values fit beside the weights in vLLM's share; negative where these don't fit."""
+    weights = request.shape.params * WEIGHT_BYTES / request.tensor_parallel
+    room = request.vllm_share * request.gpu_gib * GIB - weights
+    tokens = request.prompt_tokens + request.completion_tokens
+    return math.floor(room / (tokens * kv_bytes_per_token(request.shape) / request.tensor_parallel))
+
+
 def _generation(request: PlanRequest) -> Part:
     if request.rollouts == "server":
         return Part("rollouts", 0.0, "on vLLM's own GPUs")
     if request.rollouts == "colocate":
-        return Part("rollouts", request.vllm_share * request.gpu_gib, "vLLM's share of the GPU: a copy of the weights, KV cache")
+        share = request.vllm_share * request.gpu_gib
+        weights = request.shape.params * WEIGHT_BYTES / request.tensor_parallel / GIB
+        return Part(
+            "rollouts",
+            share,
+            f"vLLM's share: {weights:.1f} GiB weights, KV cache of {colocated_sequences(request)} sequences at a time",
+        )
     sequences = math.ceil(request.sequences / request.gpus)
     tokens = sequences * (request.prompt_tokens + request.completion_tokens)
     cache = tokens * kv_bytes_per_token(request.shape) / GIB
