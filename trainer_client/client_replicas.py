@@ -116,14 +116,15 @@ class ReplicaSet:
         self.released(replica)
         replica.held_until = max(replica.held_until, time.monotonic() + seconds)
 
-    def failed(self, replica: Replica) -> None:
+    def failed(self, replica: Replica, *, at_once: bool = False) -> None:
+        """`at_once` opens the circuit on the first failure: waiting for an answer in vain is the dearest one."""
         now = time.monotonic()
         was_open = replica.state(now) == "open"
         self.released(replica)
         replica.failures += 1
         if was_open:
             return  # requests sent before the circuit opened come home one by one; they are the same failure
-        if replica.open_until is not None or replica.failures >= self._settings.breaker_failures:
+        if at_once or replica.open_until is not None or replica.failures >= self._settings.breaker_failures:
             open_s = self._settings.breaker_open_s * 2.0 ** min(replica.times_opened, 20)
             replica.open_until = now + min(open_s, self._settings.breaker_open_cap_s)
             replica.times_opened += 1

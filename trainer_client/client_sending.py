@@ -91,7 +91,7 @@ class Sender:
             elif failure.retry_after_s is not None:
                 replicas.held(replica, failure.retry_after_s)
             else:
-                replicas.failed(replica)
+                replicas.failed(replica, at_once=failure.blame == "silent")
             raise
         except RequestRefused:
             replicas.succeeded(replica)
@@ -129,7 +129,7 @@ class Sender:
         return again
 
     def _count(self, failure: AttemptFailed) -> None:
-        self.metrics.transport_errors += failure.blame == "transport"
+        self.metrics.transport_errors += failure.blame in ("transport", "silent")
         self.metrics.busy_answers += failure.blame == "busy"
         self.metrics.broken_answers += failure.blame == "broken"
 

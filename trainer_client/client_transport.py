@@ -31,13 +31,14 @@ PROBLEM_BYTES = 64 * 1024
 HEALTH_TIMEOUT_S = 2.0
 
 
-Blame = Literal["transport", "busy", "broken", "too_large"]
+Blame = Literal["transport", "silent", "busy", "broken", "too_large"]
 
 
 class AttemptFailed(Exception):
     """This attempt gave nothing.
 
-    transport: no answer at all · busy: the service says "later" · broken: no valid protocol, or a 500 · too_large: 413.
+    transport: no connection, or a lost one · silent: no answer in time · busy: the service says "later" · broken: no
+    valid protocol, or a 500 · too_large: 413.
     """
 
     def __init__(self, blame: Blame, detail: str, retry_after_s: float | None = None) -> None:
@@ -97,7 +98,7 @@ async def post_chunk(
         async with asyncio.timeout(budget_s):
             status, headers, content = await _exchange(live.http, f"{replica.url}/v1/score", body, settings.max_response_bytes)
     except TimeoutError:
-        raise AttemptFailed("transport", f"{replica.url} gave no answer in {budget_s:.1f} s") from None
+        raise AttemptFailed("silent", f"{replica.url} gave no answer in {budget_s:.1f} s") from None
     except httpx.RequestError as error:
         blame: Blame = "transport" if isinstance(error, httpx.TransportError) else "broken"
         raise AttemptFailed(blame, f"{replica.url}: {type(error).__name__}: {error}"[:LONGEST_DETAIL]) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
@@ -132,3 +133,17 @@ def group(*completions: str, gold: str = "42", **more: Any) -> dict[str, Any]:
 @pytest.fixture(name="group")
 def group_fixture() -> Callable[..., dict[str, Any]]:
     return group
+
+
+@dataclass(frozen=True)
+class Kit:
+    """For tests that make their own services and clients."""
+
+    service: type[FakeService] = FakeService
+    true_score: Callable[[str, dict[str, Any]], float] = field(default=true_score)
+    fast: dict[str, float] = field(default_factory=lambda: FAST)
+
+
+@pytest.fixture(scope="session")
+def kit() -> Kit:
+    return Kit()

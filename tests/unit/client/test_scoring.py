@@ -138,7 +138,7 @@ async def test_lone_surrogates_travel_as_replacement_characters(make_client, ser
 
 async def test_a_spec_with_nan_is_refused_before_it_is_sent(make_client, service):
     tests = {"style": "function", "entry_point": "f", "cases": [{"args": [], "expected": float("nan")}]}
-    with pytest.raises(RequestRefused, match="NaN|out of range"):
+    with pytest.raises(RequestRefused, match=r"NaN|out of range"):
         await make_client().score_completions(["x"], [{"kind": "code", "tests": tests}])
     assert service.requests == []
 
