@@ -12,13 +12,15 @@ from typing import Any
 import httpx
 import pytest
 
+from verifier_service.sandbox.docker_backend import LABEL
+
 pytestmark = pytest.mark.docker
 
 SLOW = "import time\nprint(input())\ntime.sleep(3)"
 
 
 def containers() -> set[str]:
-    listed = ["docker", "ps", "--all", "--quiet", "--no-trunc", "--filter", "label=io.reward-verifier.role=sandbox"]
+    listed = ["docker", "ps", "--all", "--quiet", "--no-trunc", "--filter", f"label={LABEL}"]
     return set(subprocess.run(listed, capture_output=True, text=True, check=True, timeout=20).stdout.split())
 
 
