@@ -33,8 +33,8 @@ lint: setup ## ruff, mypy, import rules
 format: setup ## let ruff format and mend the code
 	@$(VENV)/bin/ruff format . && $(VENV)/bin/ruff check --fix .
 
-bench: setup ## the benchmarks, in short form
-	@$(VENV)/bin/python -m benchmarks
+bench: setup ## isolated runs against plain ones, and maths a second; BENCH_ARGS="--seconds 4"
+	@$(VENV)/bin/python benchmarks/service_throughput.py $(BENCH_ARGS)
 
 images: setup ## build the service's and the sandbox's images
 	@scripts/images.sh
