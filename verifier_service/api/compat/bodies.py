@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -20,7 +21,8 @@ from verifier_service.api.problems import RequestRefused, refused
 from verifier_service.settings import Settings
 
 MAX_FILES = 64
-MAX_PATH_CHARS = 255
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 class Lenient(BaseModel):
@@ -70,13 +72,12 @@ def decoded(text: str, field: str) -> bytes:
         raise RequestRefused(422, f"{field} is not base64", field) from None
 
 
-def checked_path(path: str, field: str) -> str:
-    """A path below the work folder, as it was sent."""
-    parts = path.split("/")
-    good = path and len(path) <= MAX_PATH_CHARS and path.isprintable() and "\\" not in path
-    if not good or path.startswith("/") or any(part in ("", ".", "..") for part in parts):
-        raise RequestRefused(422, f"{field}: file names are relative paths without `.`, `..` or empty parts", field)
-    return path
+def checked_name(name: str, field: str) -> str:
+    """The name of a file in the work folder, as the sandbox takes it."""
+    name = name.removeprefix("./")
+    if not _FILE_NAME.fullmatch(name):
+        raise RequestRefused(422, f"{field}: a file's name has letters, digits, `_`, `-` and `.`, and no folder", field)
+    return name
 
 
 def text_of(output: bytes) -> str:

@@ -19,7 +19,7 @@ from verifier_service.api.compat.bodies import (
     Lenient,
     check_count,
     check_length,
-    checked_path,
+    checked_name,
     decoded,
     json_answer,
     read_as,
@@ -120,7 +120,7 @@ def to_run(asked: ExecuteRequest, runs: Runs, settings: Settings) -> Run:
     others = []
     for i, file in enumerate(asked.files):
         if i != main:
-            others.append((checked_path(file.name or f"file{i}.code", f"files[{i}].name"), _content(file, f"files[{i}]")))
+            others.append((checked_name(file.name or f"file{i}.code", f"files[{i}].name"), _content(file, f"files[{i}]")))
     language = language_of(asked.language, runs.languages())
     _check_version(asked.version, runs.version(language), asked.language)
     return Run(language, source, limits_of(asked, settings), asked.stdin.encode(), tuple(asked.args), tuple(others))

@@ -13,12 +13,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import Field
 
+from verifier_service.api.compat import fetching
 from verifier_service.api.compat.bodies import (
     MAX_FILES,
     Lenient,
     check_count,
     check_length,
-    checked_path,
+    checked_name,
     decoded,
     json_answer,
     read_as,
@@ -74,22 +75,27 @@ async def run_code(request: Request) -> Response:
         return problem_response(504, f"the program was not run to its end: {fault}; ask again")
     except ProgramRefused as refused:
         raise RequestRefused(413, str(refused)) from None
-    return json_answer(result_of(ended, run.language))
+    files: dict[str, str] = {}
+    if asked.fetch_files:
+        ended, files = fetching.unwrapped(ended, _fetched_names(asked))
+    return json_answer(result_of(ended, run.language) | {"files": files})
 
 
 def to_run(asked: RunCodeRequest, runs: Runs, settings: Settings) -> Run:
     """Raises RequestRefused: 413 or 422."""
     check_length(asked.code, "code", settings)
     check_count(len(asked.files), MAX_FILES, "files")
-    if asked.fetch_files:
-        raise RequestRefused(
-            422, "fetch_files: files can't be fetched from this sandbox; print what you need to stdout", "fetch_files"
-        )
     files = tuple(
-        (checked_path(name, "files"), decoded(content, "files")) for name, content in asked.files.items() if content is not None
+        (checked_name(name, "files"), decoded(content, "files")) for name, content in asked.files.items() if content is not None
     )
     language = language_of(asked.language, runs.languages())
-    return Run(language, asked.code, limits_of(asked, settings), (asked.stdin or "").encode(), files=files)
+    run = Run(language, asked.code, limits_of(asked, settings), (asked.stdin or "").encode(), files=files)
+    return fetching.wrapped(run, _fetched_names(asked)) if asked.fetch_files else run
+
+
+def _fetched_names(asked: RunCodeRequest) -> tuple[str, ...]:
+    check_count(len(asked.fetch_files), MAX_FILES, "fetch_files")
+    return tuple(checked_name(name, "fetch_files") for name in asked.fetch_files)
 
 
 def limits_of(asked: RunCodeRequest, settings: Settings) -> Limits:
@@ -138,8 +144,8 @@ def exit_status(ended: Termination) -> tuple[int, str]:
         return ended.exit_code or 0, ""
     if ended.ending is Ending.SIGNALLED:
         return -(ended.signal or 9), ""
-    if ended.ending is Ending.OUTPUT:
-        return FILE_SIZE, "output limit exceeded"
+    if ended.ending in (Ending.OUTPUT, Ending.FILE_SIZE):
+        return FILE_SIZE, f"{ended.ending.value.replace('_', ' ')} limit exceeded"
     if ended.ending is Ending.MEMORY:
         return KILLED, "memory limit exceeded"
     return KILLED, f"{ended.ending.value.replace('_', ' ')} limit exceeded"
