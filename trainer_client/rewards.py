@@ -65,7 +65,7 @@ class RewardRecipe:
         tests = row.get(self.tests_column)
         if self.templates is None:
             if tests is not None:
-                return [{"kind": "code", "tests": tests_of(tests)}]
+                return [{"kind": "code", "tests": as_tests(tests)}]
             if gold is not None:
                 return [{"kind": "math", "gold": str(gold)}]
             raise self._nothing(row)
@@ -81,7 +81,7 @@ class RewardRecipe:
         if template["kind"] == "math" and "gold" not in template:
             return None if gold is None else {**template, "gold": str(gold)}
         if template["kind"] == "code" and "tests" not in template:
-            return None if tests is None else {**template, "tests": tests_of(tests)}
+            return None if tests is None else {**template, "tests": as_tests(tests)}
         return template
 
     def _nothing(self, row: Mapping[str, Any]) -> RequestRefused:
@@ -113,7 +113,7 @@ def label_row(label: Any) -> dict[str, Any]:
     return {"gold": label}
 
 
-def tests_of(value: Any) -> Spec:
+def as_tests(value: Any) -> Spec:
     """A tests column's value as the protocol's `tests`.
 
     Taken: the protocol's own object; `{"inputs": [...], "outputs": [...], "fn_name": ...}`; a list of assert

@@ -66,10 +66,9 @@ def test_order_length_and_truth_hold_under_random_faults(kit, groups, seed, shar
     chance = random.Random(seed)
     if unscored:
         service.verdict = lambda text, spec: service.unscored(spec) if chance.random() < 0.3 else None
-    options = ClientSettings(
-        urls=("http://a", "http://b"), **{**kit.fast, "deadline_s": 0.6, "chunk_bytes": 1024, "chunk_work": 3}
-    )
-    with SyncVerifierClient(client=VerifierClient(settings=options, transport=lambda: httpx.MockTransport(service))) as client:
+    options = {**kit.fast, "deadline_s": 0.6, "chunk_bytes": 1024, "chunk_work": 3}
+    client = VerifierClient(["http://a", "http://b"], transport=lambda: httpx.MockTransport(service), **options)
+    with SyncVerifierClient(client=client) as client:
         results = client.score(groups)
     assert len(results) == len(groups)
     for group, result in zip(groups, results, strict=True):
