@@ -1,0 +1,221 @@
+"""The executor's socket: runs programs for whoever may open it, and does nothing else.
+
+A request names a program and its limits, never an image, a mount or an option: every container comes from one template.
+Frames are bounded, limits are held to the ceilings of the settings here too, and a client that leaves stops its program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import socket
+import stat
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+import structlog
+
+from verifier_service.sandbox import remote_wire
+from verifier_service.sandbox.contract import ProgramRefused, SandboxFault, SlotWaitTimeout
+from verifier_service.sandbox.execution import Exchange
+from verifier_service.sandbox.link import RunnerLink
+from verifier_service.sandbox.pooled import PooledBackend
+from verifier_service.sandbox.runner import wire
+from verifier_service.settings import Settings
+
+MAX_CONNECTIONS = 2048
+START_PAUSE_S = 2.0
+SOCKET_MODE = 0o660
+
+log = structlog.get_logger(__name__)
+
+
+class Executor:
+    """Serves one backend over one socket."""
+
+    def __init__(self, backend: PooledBackend, settings: Settings, path: Path) -> None:
+        self._backend = backend
+        self._settings = settings
+        self._path = path
+        self._server: asyncio.Server | None = None
+        self._clients: set[asyncio.Task[None]] = set()
+        self._running = 0
+        self._draining = False
+        self._starter: asyncio.Task[None] | None = None
+        self._ready = False
+        self._trouble = "the executor is starting its sandboxes"
+
+    # --- life
+
+    async def start(self) -> None:
+        """Open the socket; the sandboxes start behind it, again and again until the engine lets them."""
+        loop = asyncio.get_running_loop()
+        listener = _listen(self._path)
+        self._server = await loop.create_unix_server(self._accept, sock=listener)
+        self._starter = asyncio.create_task(self._start_backend())
+
+    async def _start_backend(self) -> None:
+        while True:
+            try:
+                await self._backend.start()
+            except SandboxFault as fault:
+                self._trouble = str(fault)
+                log.warning("sandboxes could not be started", error=self._trouble)
+                await asyncio.sleep(START_PAUSE_S)
+                continue
+            self._ready = True
+            log.info("executor ready", slots=self._backend.info().slots, socket=str(self._path))
+            return
+
+    async def aclose(self, drain_s: float) -> None:
+        """Take no more programs, let those that run finish for a while, remove everything."""
+        self._draining = True
+        if self._server is not None:
+            self._server.close()
+        if self._starter is not None:
+            self._starter.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._starter
+        with suppress(TimeoutError):
+            async with asyncio.timeout(drain_s):
+                while self._running:
+                    await asyncio.sleep(0.02)
+        for task in list(self._clients):
+            task.cancel()
+        await asyncio.gather(*self._clients, return_exceptions=True)
+        await self._backend.aclose()
+        with suppress(OSError):
+            self._path.unlink()
+
+    # --- clients
+
+    def _accept(self) -> RunnerLink:
+        link = RunnerLink(demux=False)
+        task = asyncio.get_running_loop().create_task(self._serve(link))
+        self._clients.add(task)
+        task.add_done_callback(self._clients.discard)
+        return link
+
+    async def _serve(self, link: RunnerLink) -> None:
+        try:
+            if len(self._clients) > MAX_CONNECTIONS:
+                return
+            while True:
+                kind, body = await link.receive()
+                await self._answer(link, kind, body)
+        except (SandboxFault, wire.WireError):
+            pass  # the client is gone, or talks another language
+        finally:
+            link.close()
+
+    async def _answer(self, link: RunnerLink, kind: int, body: bytes) -> None:
+        if kind == remote_wire.ASK_INFO:
+            await self._tell_info(link)
+        elif kind in (remote_wire.ASK_RUN, remote_wire.ASK_JUDGE):
+            try:
+                await self._run(link, kind, body)
+            except (SandboxFault, SlotWaitTimeout, ProgramRefused) as error:
+                await link.send(wire.frame(remote_wire.REFUSED, remote_wire.pack_refusal(error)))
+        elif kind != wire.STOP:  # a STOP may cross with the end of its run
+            raise wire.WireError(f"unknown request {kind}")
+
+    async def _tell_info(self, link: RunnerLink) -> None:
+        if self._ready:
+            await link.send(wire.frame(remote_wire.INFO, json.dumps(asdict(self._backend.info())).encode()))
+        else:
+            await link.send(wire.frame(remote_wire.REFUSED, remote_wire.pack_refusal(SandboxFault(self._trouble))))
+
+    async def _run(self, link: RunnerLink, kind: int, ask: bytes) -> None:
+        if not self._ready or self._draining:
+            raise SandboxFault(self._trouble if not self._ready else "the executor is stopping")
+        deadline_s, body = remote_wire.unpack_ask(ask)
+        memory_mb, run_id = self._check(kind, body)
+        slot_kind = wire.RUN if kind == remote_wire.ASK_RUN else wire.JUDGE
+        self._running += 1
+        try:
+            async with self._backend.exchange(slot_kind, body, memory_mb, deadline_s) as exchange:
+                await link.send(wire.frame(remote_wire.BEGUN))
+                await self._relay(link, exchange, wire.pack_number(run_id))
+            reason = exchange.done[1] if exchange.done is not None else "fault"
+            await link.send(wire.frame(wire.DONE, wire.pack_done(run_id, True, reason)))
+        finally:
+            self._running -= 1
+
+    async def _relay(self, link: RunnerLink, exchange: Exchange, number: bytes) -> None:
+        """Frames from the slot to the client, until DONE, or until the client says STOP or leaves."""
+        stop = asyncio.create_task(link.receive())
+        try:
+            while True:
+                step = asyncio.create_task(exchange.next_frame())
+                await asyncio.wait({step, stop}, return_when=asyncio.FIRST_COMPLETED)
+                if not step.done():
+                    step.cancel()
+                    with suppress(asyncio.CancelledError, SandboxFault):
+                        await step
+                    return
+                frame = step.result()
+                if frame is None:
+                    return
+                kind, body = frame
+                await link.send(wire.frame(kind, number + body[4:]))
+        finally:
+            stop.cancel()
+            with suppress(asyncio.CancelledError, SandboxFault):
+                await stop
+
+    def _check(self, kind: int, body: bytes) -> tuple[int, int]:
+        """Memory that the program needs, and its number. Raises ProgramRefused, WireError."""
+        if kind == remote_wire.ASK_RUN:
+            run = wire.unpack_run(body)
+            self._check_limits(run.limits)
+            return run.limits.memory_mb, run.run_id
+        judged = wire.unpack_judge(body)
+        self._check_limits(judged.limits)
+        self._check_limits(judged.judge_limits)
+        return max(judged.limits.memory_mb, judged.judge_limits.memory_mb), judged.run_id
+
+    def _check_limits(self, limits: wire.WireLimits) -> None:
+        s = self._settings
+        ceilings = (
+            ("cpu_time_s", limits.cpu_time_s, s.code_cpu_time_ceiling_s),
+            ("wall_time_s", limits.wall_time_s, s.code_wall_time_ceiling_s),
+            ("memory_mb", limits.memory_mb, s.code_memory_ceiling_mb),
+            ("processes", limits.processes, s.code_processes_ceiling),
+            ("output_bytes", limits.output_bytes, s.code_output_ceiling_bytes),
+            ("file_bytes", limits.file_bytes, s.code_file_ceiling_bytes),
+        )
+        for name, value, ceiling in ceilings:
+            if not (math.isfinite(value) and 0 <= value <= ceiling):
+                raise ProgramRefused(f"{name} is {value}, and this executor's ceiling is {ceiling}")
+
+
+def _listen(path: Path) -> socket.socket:
+    """The listening socket, for its owner and group alone; a dead one of an earlier life is replaced."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and stat.S_ISSOCK(path.stat().st_mode):
+        if _answers(path):
+            raise SandboxFault(f"another executor serves {path} already")
+        path.unlink()
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    mask = os.umask(0o777 & ~SOCKET_MODE)
+    try:
+        listener.bind(str(path))
+    except OSError as error:
+        listener.close()
+        raise SandboxFault(f"the socket {path} could not be made: {error}") from error
+    finally:
+        os.umask(mask)
+    return listener
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as attempt:
+        attempt.settimeout(1.0)
+        try:
+            attempt.connect(str(path))
+        except OSError:
+            return False
+    return True

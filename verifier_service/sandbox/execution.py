@@ -1,0 +1,222 @@
+"""One program in one slot: frames out, terminations in. Shared by every backend that runs the runner."""
+
+from __future__ import annotations
+
+import re
+from typing import Self
+
+from verifier_service.sandbox.contract import (
+    Ending,
+    JudgedProgram,
+    JudgedTermination,
+    JudgeFrame,
+    Limits,
+    Program,
+    ProgramRefused,
+    SandboxFault,
+    Termination,
+)
+from verifier_service.sandbox.link import RunnerLink
+from verifier_service.sandbox.runner import wire
+
+_NUMPY = re.compile(r"\bnumpy\b")
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")  # a lone surrogate then fails to compile, as it should
+
+
+def _limits(limits: Limits) -> wire.WireLimits:
+    return wire.WireLimits(
+        limits.cpu_time_s,
+        limits.wall_time_s,
+        limits.memory_mb,
+        limits.processes,
+        limits.output_bytes,
+        limits.file_bytes,
+    )
+
+
+def _files(files: tuple[tuple[str, bytes], ...]) -> list[tuple[bytes, bytes]]:
+    for name, _ in files:
+        if not _FILE_NAME.fullmatch(name):
+            raise ProgramRefused(f"a file may not be named {name[:40]!r}: letters, digits, dots, dashes, no folders")
+    return [(name.encode(), data) for name, data in files]
+
+
+def _bounded(body: bytes) -> bytes:
+    if len(body) > wire.MAX_PROGRAM_BYTES:
+        raise ProgramRefused(
+            f"source, files and inputs take {len(body)} bytes together, and a sandbox takes {wire.MAX_PROGRAM_BYTES}"
+        )
+    return body
+
+
+def _check_language(language: str) -> None:
+    if language != "python":
+        raise ProgramRefused(f"this sandbox runs python, not {language[:40]!r}")
+
+
+def pack_program(program: Program, limits: Limits) -> bytes:
+    """The RUN body of run number 0; the number is put in place when it is sent. Raises ProgramRefused."""
+    _check_language(program.language)
+    flags = wire.STOP_ON_ERROR * program.stop_on_error + wire.USES_NUMPY * bool(_NUMPY.search(program.source))
+    if not program.stdins or len(program.args) > 1000 or any("\0" in arg for arg in program.args):
+        raise ProgramRefused("a program has at least one input, and arguments without zero bytes")
+    return _bounded(
+        wire.pack_run(
+            wire.RunBody(
+                0,
+                flags,
+                _limits(limits),
+                _encode(program.source),
+                [_encode(arg) for arg in program.args],
+                _files(program.files),
+                list(program.stdins),
+            )
+        )
+    )
+
+
+def pack_judged(program: JudgedProgram, limits: Limits, judge_limits: Limits) -> bytes:
+    """The JUDGE body of run number 0. Raises ProgramRefused."""
+    _check_language(program.language)
+    uses_numpy = _NUMPY.search(program.source) or any(b"numpy" in payload for payload in program.payloads)
+    flags = wire.STOP_ON_ERROR * program.stop_on_error + wire.USES_NUMPY * bool(uses_numpy)
+    return _bounded(
+        wire.pack_judge(
+            wire.JudgeBody(
+                0,
+                flags,
+                _limits(limits),
+                _limits(judge_limits),
+                _encode(program.source),
+                _encode(program.submission_harness),
+                _encode(program.judge_harness),
+                _files(program.files),
+                list(program.payloads),
+            )
+        )
+    )
+
+
+def _termination(end: wire.WireTermination) -> Termination:
+    return Termination(
+        ending=Ending(end.ending),
+        exit_code=end.exit_code if end.exit_code >= 0 else None,
+        signal=end.signal or None,
+        cpu_s=end.cpu_s,
+        wall_s=end.wall_s,
+        memory_mb=end.memory_mb,
+        stdout=end.stdout,
+        stderr=end.stderr,
+        tamper=end.tamper,
+    )
+
+
+class Exchange:
+    """Sends one program and reads frames up to DONE. `outcome` is set by then: whether the slot may be used again."""
+
+    def __init__(self, link: RunnerLink, kind: int, body: bytes, run_id: int) -> None:
+        self._link = link
+        self._kind = kind
+        self._body = wire.pack_number(run_id) + body[4:]
+        self._run_id = run_id
+        self.done: tuple[bool, str] | None = None
+        self.complete = False  # all results have come, DONE is on its way
+
+    async def begin(self) -> None:
+        await self._link.send(wire.frame(self._kind, self._body))
+        self._body = b""
+
+    async def next_frame(self) -> tuple[int, bytes] | None:
+        """The next frame of this run, None after DONE. Raises SandboxFault."""
+        if self.done is not None:
+            return None
+        kind, body = await self._receive()
+        if kind != wire.DONE:
+            return kind, body
+        run_id, clean, reason = wire.unpack_done(body)
+        if run_id != self._run_id:
+            raise SandboxFault("the runner answered for another run")
+        self.done = (clean, reason)
+        return None
+
+    async def _receive(self) -> tuple[int, bytes]:
+        return await self._link.receive()
+
+    def number(self, run_id: int) -> None:
+        if run_id != self._run_id:
+            raise SandboxFault("the runner answered for another run")
+
+    async def finish(self) -> None:
+        """Read up to DONE. Unless all results are here already, ask for the end first; what still comes is void."""
+        if self.done is None and not self.complete:
+            await self._link.send(wire.frame(wire.STOP, wire.pack_number(self._run_id)))
+        while self.done is None:
+            await self.next_frame()
+
+
+class ProgramExecution:
+    """Terminations of a program, in the order of its inputs."""
+
+    def __init__(self, exchange: Exchange, expected: int) -> None:
+        self._exchange = exchange
+        self._missing = expected
+
+    @property
+    def complete(self) -> bool:
+        return self._missing == 0
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Termination:
+        frame = await self._exchange.next_frame()
+        if frame is None:
+            raise StopAsyncIteration
+        kind, body = frame
+        if kind != wire.CASE:
+            raise SandboxFault(f"the runner sent frame {kind} where a termination belongs")
+        try:
+            run_id, _, end = wire.unpack_case(body)
+        except wire.WireError as error:
+            raise SandboxFault(f"the runner broke the frame format: {error}") from error
+        self._exchange.number(run_id)
+        self._missing -= 1
+        return _termination(end)
+
+
+class JudgedProgramExecution:
+    """Judge frames and terminations of a judged program."""
+
+    def __init__(self, exchange: Exchange, expected: int) -> None:
+        self._exchange = exchange
+        self._missing = expected
+
+    @property
+    def complete(self) -> bool:
+        return self._missing == 0
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> JudgeFrame | JudgedTermination:
+        frame = await self._exchange.next_frame()
+        if frame is None:
+            raise StopAsyncIteration
+        kind, body = frame
+        try:
+            if kind == wire.EMIT:
+                run_id, index, data = wire.unpack_emit(body)
+                self._exchange.number(run_id)
+                return JudgeFrame(index, data)
+            if kind == wire.PAIR:
+                run_id, index, submission, judge = wire.unpack_pair(body)
+                self._exchange.number(run_id)
+                self._missing -= 1
+                return JudgedTermination(index, _termination(submission), _termination(judge))
+        except wire.WireError as error:
+            raise SandboxFault(f"the runner broke the frame format: {error}") from error
+        raise SandboxFault(f"the runner sent frame {kind} where a judge's belongs")

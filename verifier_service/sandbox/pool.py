@@ -1,0 +1,270 @@
+"""The pool: slots made ahead, lent one submission at a time in the order of asking, and thrown away when in doubt.
+
+`slots` programs run at one time; `spares` more slots stand by, so that throwing one away costs no latency. A slot that
+cannot be made is tried again with growing pauses, for as long as the pool lives: an engine that comes back is used
+again without a restart. While none can be made, callers are told at once rather than made to wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from verifier_service.sandbox.contract import SandboxFault, SlotWaitTimeout
+from verifier_service.sandbox.link import RunnerLink
+
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 15.0
+
+
+class Slot(Protocol):
+    """One sandbox with its runner said hello."""
+
+    link: RunnerLink
+
+    async def fit_memory(self, memory_mb: int) -> None:
+        """Make the slot's memory limit this, for the next program. Raises SandboxFault."""
+        ...
+
+    async def destroy(self) -> None:
+        """Kill and remove it, whatever state it is in. Never raises."""
+        ...
+
+
+class SlotMaker(Protocol):
+    """Makes slots of one kind."""
+
+    async def make(self) -> Slot:
+        """A slot whose runner is ready. Raises SandboxFault."""
+        ...
+
+
+class PoolEvents(Protocol):
+    """Where the pool says what happens, for metrics. Called in the event loop; must not block."""
+
+    def slots(self, state: str, count: int) -> None:
+        """`count` slots are in `state` now: busy, idle or starting."""
+        ...
+
+    def recycled(self, reason: str) -> None: ...
+
+    def queued(self, wait_s: float) -> None: ...
+
+
+class NoEvents:
+    """Listens to nothing."""
+
+    def slots(self, state: str, count: int) -> None:
+        del state, count
+
+    def recycled(self, reason: str) -> None:
+        del reason
+
+    def queued(self, wait_s: float) -> None:
+        del wait_s
+
+
+@dataclass
+class PoolStats:
+    """Slots by state, and counts since the start."""
+
+    busy: int = 0
+    idle: int = 0
+    starting: int = 0
+    waiting: int = 0
+    runs: int = 0
+    recycles: Counter[str] = field(default_factory=Counter)
+    failure: str = ""
+
+
+@dataclass(eq=False)
+class Lease:
+    """A slot lent out."""
+
+    slot: Slot
+    uses: int = 0
+
+
+class Pool:
+    """See the module."""
+
+    def __init__(
+        self, maker: SlotMaker, *, slots: int, spares: int, recycle_after: int, events: PoolEvents | None = None
+    ) -> None:
+        self._maker = maker
+        self._slots = slots
+        self._target = slots + spares
+        self._recycle_after = recycle_after
+        self.events: PoolEvents = events or NoEvents()
+        self._idle: deque[Lease] = deque()
+        self._waiters: deque[asyncio.Future[Lease]] = deque()
+        self._busy: set[Lease] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._starting = 0
+        self._closed = False
+        self.stats = PoolStats()
+
+    @property
+    def slots(self) -> int:
+        return self._slots
+
+    # --- life
+
+    async def start(self) -> None:
+        """Make the first slot, so that trouble shows now; the others follow. Raises SandboxFault."""
+        self._closed = False
+        self._idle.append(Lease(await self._maker.make()))
+        self._refill()
+
+    async def aclose(self) -> None:
+        """Stop making slots and remove all there are. Safe to call twice."""
+        self._closed = True
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_exception(SandboxFault("the sandbox pool is closing"))
+        self._waiters.clear()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        leases = [*self._idle, *self._busy]
+        self._idle.clear()
+        await asyncio.gather(*(lease.slot.destroy() for lease in leases))
+
+    def snapshot(self) -> PoolStats:
+        self.stats.busy = len(self._busy)
+        self.stats.idle = len(self._idle)
+        self.stats.starting = self._starting
+        self.stats.waiting = len(self._waiters)
+        return self.stats
+
+    def _tell(self) -> None:
+        self.events.slots("busy", len(self._busy))
+        self.events.slots("idle", len(self._idle))
+        self.events.slots("starting", self._starting)
+
+    # --- lending
+
+    async def acquire(self, deadline_s: float | None) -> Lease:
+        """The next slot, first come first served. Raises SlotWaitTimeout, SandboxFault."""
+        if self._closed:
+            raise SandboxFault("the sandbox pool is closed")
+        began = time.monotonic()
+        self._drop_dead()
+        if self._idle and not self._waiters and len(self._busy) < self._slots:
+            lease = self._idle.popleft()
+            self._busy.add(lease)
+        else:
+            lease = await self._queue(deadline_s)
+        self.events.queued(time.monotonic() - began)
+        self._tell()
+        return lease
+
+    async def _queue(self, deadline_s: float | None) -> Lease:
+        self._complain_if_hopeless()
+        waiter: asyncio.Future[Lease] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        self._match()
+        try:
+            async with asyncio.timeout(deadline_s):
+                return await waiter
+        except (TimeoutError, asyncio.CancelledError) as error:
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                self._hand_back(waiter.result())
+            elif waiter in self._waiters:
+                self._waiters.remove(waiter)
+            if isinstance(error, TimeoutError):
+                raise SlotWaitTimeout(f"no sandbox slot came free within {deadline_s} s") from None
+            raise
+
+    def _hand_back(self, lease: Lease) -> None:
+        """A slot that was lent to someone who no longer wants it."""
+        self._busy.discard(lease)
+        self._idle.append(lease)
+        self._match()
+
+    def release(self, lease: Lease, *, discard: str = "") -> None:
+        """Give a slot back; `discard` says why it must be thrown away, if it must."""
+        lease.uses += 1
+        self.stats.runs += 1
+        self._busy.discard(lease)
+        if not discard and lease.uses >= self._recycle_after:
+            discard = "worn"
+        if not discard and not lease.slot.link.alive:
+            discard = "died"
+        if discard or self._closed:
+            self._throw_away(lease, discard or "closing")
+        else:
+            self._idle.appendleft(lease)
+        self._match()
+        self._tell()
+
+    def _throw_away(self, lease: Lease, reason: str) -> None:
+        self.stats.recycles[reason] += 1
+        self.events.recycled(reason)
+        self._spawn(lease.slot.destroy())
+        self._refill()
+
+    def _drop_dead(self) -> None:
+        for lease in [lease for lease in self._idle if not lease.slot.link.alive]:
+            self._idle.remove(lease)
+            self._throw_away(lease, "died")
+
+    def _match(self) -> None:
+        """Lend idle slots to those who wait, oldest first."""
+        self._drop_dead()
+        while self._waiters and self._idle and len(self._busy) < self._slots:
+            waiter = self._waiters.popleft()
+            if waiter.done():
+                continue
+            lease = self._idle.popleft()
+            self._busy.add(lease)
+            waiter.set_result(lease)
+
+    # --- making
+
+    def _spawn(self, work: object) -> None:
+        task = asyncio.ensure_future(work)  # type: ignore[call-overload]
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _refill(self) -> None:
+        while not self._closed and len(self._idle) + len(self._busy) + self._starting < self._target:
+            self._starting += 1
+            self._spawn(self._make_one())
+
+    async def _make_one(self) -> None:
+        """Make one slot, with pauses that grow while it fails."""
+        pause_s = FIRST_PAUSE_S
+        try:
+            while True:
+                try:
+                    slot = await self._maker.make()
+                    break
+                except SandboxFault as fault:
+                    self.stats.failure = str(fault)
+                    self._fail_waiters()
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+        finally:
+            self._starting -= 1
+        self.stats.failure = ""
+        self._idle.append(Lease(slot))
+        self._match()
+        self._tell()
+
+    def _hopeless(self) -> bool:
+        return bool(self.stats.failure) and not self._idle and not self._busy
+
+    def _complain_if_hopeless(self) -> None:
+        if self._hopeless():
+            raise SandboxFault(f"no sandbox can be made: {self.stats.failure}")
+
+    def _fail_waiters(self) -> None:
+        if self._hopeless():
+            while self._waiters:
+                waiter = self._waiters.popleft()
+                if not waiter.done():
+                    waiter.set_exception(SandboxFault(f"no sandbox can be made: {self.stats.failure}"))

@@ -1,0 +1,113 @@
+"""A backend over a pool of slots; the Docker and the bubblewrap backend differ only in how a slot is made."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from verifier_service.sandbox.contract import BackendInfo, JudgedProgram, Limits, Program, SandboxFault
+from verifier_service.sandbox.execution import (
+    Exchange,
+    JudgedProgramExecution,
+    ProgramExecution,
+    pack_judged,
+    pack_program,
+)
+from verifier_service.sandbox.pool import Lease, Pool, PoolStats
+from verifier_service.sandbox.runner import wire
+
+FINISH_S = 20.0  # the runner kills and proves within 10 s, or says that it can't
+
+
+class PooledBackend:
+    """Implements SandboxBackend but for `probe`, over a pool."""
+
+    def __init__(self, pool: Pool, *, reuse: bool) -> None:
+        self.pool = pool
+        self._reuse = reuse
+        self._run_ids = itertools.count(1)
+
+    async def start(self) -> None:
+        try:
+            await self.pool.start()
+            await self.probe()
+        except BaseException:
+            await self.aclose()
+            raise
+
+    async def aclose(self) -> None:
+        await self.pool.aclose()
+
+    def info(self) -> BackendInfo:
+        raise NotImplementedError
+
+    def stats(self) -> PoolStats:
+        return self.pool.snapshot()
+
+    async def probe(self) -> dict[str, str]:
+        from verifier_service.sandbox.probe import probe
+
+        return await probe(self)
+
+    @asynccontextmanager
+    async def run(self, program: Program, limits: Limits, *, deadline_s: float | None = None) -> AsyncIterator[ProgramExecution]:
+        body = pack_program(program, limits)
+        async with self.exchange(wire.RUN, body, limits.memory_mb, deadline_s) as exchange:
+            execution = ProgramExecution(exchange, len(program.stdins))
+            try:
+                yield execution
+            finally:
+                exchange.complete = execution.complete
+
+    @asynccontextmanager
+    async def run_judged(
+        self,
+        program: JudgedProgram,
+        limits: Limits,
+        *,
+        judge_limits: Limits | None = None,
+        deadline_s: float | None = None,
+    ) -> AsyncIterator[JudgedProgramExecution]:
+        judge_limits = judge_limits or limits
+        body = pack_judged(program, limits, judge_limits)
+        memory_mb = max(limits.memory_mb, judge_limits.memory_mb)
+        async with self.exchange(wire.JUDGE, body, memory_mb, deadline_s) as exchange:
+            execution = JudgedProgramExecution(exchange, len(program.payloads))
+            try:
+                yield execution
+            finally:
+                exchange.complete = execution.complete
+
+    @asynccontextmanager
+    async def exchange(self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None) -> AsyncIterator[Exchange]:
+        """One packed program in one slot; what `run`, `run_judged` and the executor stand on."""
+        lease = await self.pool.acquire(deadline_s)
+        discard = "fault"  # unless the runner proves the slot clean
+        try:
+            await lease.slot.fit_memory(memory_mb)
+            exchange = Exchange(lease.slot.link, kind, body, next(self._run_ids) & 0xFFFFFFFF)
+            await exchange.begin()
+            try:
+                yield exchange
+            finally:
+                discard = await self._finish(exchange)
+        finally:
+            self._give_back(lease, discard)
+
+    async def _finish(self, exchange: Exchange) -> str:
+        """Bring the run to its DONE; why the slot must go, or nothing."""
+        if exchange.done is None:
+            with suppress(SandboxFault, TimeoutError):
+                async with asyncio.timeout(FINISH_S):
+                    await exchange.finish()
+        if exchange.done is None:
+            return "fault"
+        clean, reason = exchange.done
+        if not clean:
+            return "unclean"
+        return reason or ("strict" if not self._reuse else "")
+
+    def _give_back(self, lease: Lease, discard: str) -> None:
+        self.pool.release(lease, discard=discard)

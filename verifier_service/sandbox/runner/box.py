@@ -1,0 +1,137 @@
+"""The writable places of a sandbox, made fresh for each case and proven empty after it.
+
+/box is a tmpfs of the runner's; /box/work, the only thing in it, is the submission's, and /tmp leads there. /dev/shm
+is a tmpfs of its own where shared memory must be. Counting inodes proves emptiness even of files without a name.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from .zygote import WORK
+
+BOX = "/box"
+SHM = "/dev/shm"  # noqa: S108 - the mount itself
+QUEUES = "/dev/mqueue"
+
+
+class NotEmpty(Exception):
+    """A writable place could not be brought back to empty."""
+
+
+class Box:
+    """Makes and resets the work folder of uid `owner`."""
+
+    def __init__(self, owner: int) -> None:
+        self.owner = owner
+        self.made = False
+        if os.path.isdir(QUEUES):
+            try:
+                os.chmod(QUEUES, 0o700)
+            except OSError:
+                pass  # bubblewrap mounts none
+        self._shm = os.path.isdir(SHM)
+        if self._shm:
+            wipe(SHM)
+        wipe(BOX)
+        self._box_inodes = _inodes(BOX)
+        self._shm_inodes = _inodes(SHM) if self._shm else 0
+
+    def make(self) -> None:
+        """A fresh work folder."""
+        if self.owner == os.getuid():
+            os.chmod(BOX, 0o711)  # where all share a uid, a program may have changed it
+        os.mkdir(WORK, 0o700)
+        if self.owner != os.getuid():
+            os.chown(WORK, self.owner, self.owner)
+        self.made = True
+
+    def disk_full(self, file_bytes: int) -> bool:
+        """Whether a file has reached its limit, or the disk is full; called while the files are still there."""
+        space = os.statvfs(BOX)
+        if space.f_bavail == 0 or space.f_favail == 0:
+            return True
+        if self._shm and os.statvfs(SHM).f_bavail == 0:
+            return True
+        return any(size >= file_bytes for size in _sizes(WORK))
+
+    def reset(self) -> list[str]:
+        """Remove the work folder and all in it; tamper signs. Raises NotEmpty when something stays."""
+        signs = []
+        if self.made:
+            try:
+                os.rmdir(WORK)
+            except OSError:
+                wipe(BOX)
+            self.made = False
+        if self._shm and _inodes(SHM) != self._shm_inodes:
+            if wipe(SHM):
+                signs.append("left files in /dev/shm")
+            if _inodes(SHM) != self._shm_inodes:
+                raise NotEmpty("shared memory that has no name")
+        if _inodes(BOX) != self._box_inodes:
+            wipe(BOX)
+            signs.append("left files outside the work folder")
+        if _inodes(BOX) != self._box_inodes:
+            raise NotEmpty("files that have no name")
+        return signs
+
+
+def _inodes(path: str) -> int:
+    space = os.statvfs(path)
+    return space.f_files - space.f_ffree
+
+
+def _sizes(path: str) -> list[int]:
+    sizes = []
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.is_file(follow_symlinks=False):
+                    sizes.append(entry.stat(follow_symlinks=False).st_size)
+                if len(sizes) > 10_000:
+                    break
+    except OSError:
+        return []
+    return sizes
+
+
+def wipe(top: str) -> int:
+    """Remove everything below `top`, however deep or oddly named; how many entries there were.
+
+    Folders inside folders are moved up to `top` first, so that depth costs neither recursion nor long paths.
+    """
+    top_fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    removed = 0
+    moved = 0
+    try:
+        while names := os.listdir(top_fd):
+            for name in names:
+                removed += 1
+                if not _is_folder(name, top_fd):
+                    os.unlink(name, dir_fd=top_fd)
+                    continue
+                os.chmod(name, 0o700, dir_fd=top_fd)
+                inner_fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top_fd)
+                try:
+                    for inner in os.listdir(inner_fd):
+                        if _is_folder(inner, inner_fd):
+                            moved += 1
+                            os.chmod(inner, 0o700, dir_fd=inner_fd)
+                            os.rename(inner, f".wipe-{moved}-{os.getpid()}", src_dir_fd=inner_fd, dst_dir_fd=top_fd)
+                        else:
+                            os.unlink(inner, dir_fd=inner_fd)
+                            removed += 1
+                finally:
+                    os.close(inner_fd)
+                os.rmdir(name, dir_fd=top_fd)
+    except OSError as error:
+        raise NotEmpty(f"{top}: {error.strerror}") from error
+    finally:
+        os.close(top_fd)
+    return removed
+
+
+def _is_folder(name: str, dir_fd: int) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=dir_fd, follow_symlinks=False).st_mode)

@@ -1,0 +1,159 @@
+"""One running child as the runner sees it: its pipes, what it wrote so far, and how it ended."""
+
+from __future__ import annotations
+
+import _socket
+import os
+import struct
+from typing import NamedTuple
+
+from . import wire
+from .zygote import ENDED, pack_message, send_order
+
+
+class ZygoteDied(Exception):
+    """A zygote is gone; the sandbox must be thrown away."""
+
+
+class Zygote(NamedTuple):
+    """A zygote's pid and control socket."""
+
+    pid: int
+    control: _socket.socket
+
+
+class End(NamedTuple):
+    """How the child itself ended, as its zygote saw it."""
+
+    status: int
+    cpu_s: float
+    at: float
+    peak_kib: int
+
+
+def receive(control: _socket.socket) -> bytes:
+    try:
+        packet = control.recv(1 << 16)
+    except ConnectionResetError:
+        packet = b""
+    if not packet:
+        raise ZygoteDied("a zygote died")
+    return packet
+
+
+class Child:
+    """A child ordered from a zygote. It waits for its work, and has run nothing until that is given."""
+
+    def __init__(self, zygote: Zygote, uid: int, extra_fds: tuple[int, ...] = ()) -> None:
+        """`extra_fds` go to the child after its stdio, and are closed here."""
+        self.zygote = zygote
+        self.control = zygote.control
+        self.uid = uid
+        self.work, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        in_r, self.stdin = os.pipe()
+        self.stdout, out_w = os.pipe()
+        self.stderr, err_w = os.pipe()
+        if uid != os.getuid():
+            for fd in (in_r, out_w, err_w):
+                os.fchown(fd, uid, uid)  # so that /dev/stdin and its like can be opened
+        send_order(self.control, b"P", [theirs.fileno(), in_r, out_w, err_w, *extra_fds])
+        theirs.close()
+        for fd in (in_r, out_w, err_w, *extra_fds):
+            os.close(fd)
+        os.set_blocking(self.stdout, False)
+        os.set_blocking(self.stderr, False)
+        self._pid = 0
+        self.limits = wire.WireLimits(0, 0, 0, 0, 0, 0)
+        self.emit = -1
+        self.emitted = bytearray()
+        self.pending_input = memoryview(b"")
+        self.out: list[bytes] = []
+        self.err: list[bytes] = []
+        self.room = 0
+        self.started = 0.0
+        self.end: End | None = None
+        self.cause: str | None = None
+
+    @property
+    def pid(self) -> int:
+        if not self._pid:
+            self._pid = struct.unpack("=i", receive(self.control))[0]
+        return self._pid
+
+    def give(self, work: bytes, limits: wire.WireLimits, stdin: bytes) -> None:
+        """Hand over the work; from here on the child runs."""
+        _ = self.pid
+        self.limits = limits
+        self.room = limits.output_bytes
+        os.set_blocking(self.stdin, False)
+        self.pending_input = memoryview(stdin)
+        self.feed()
+        self.work.sendall(pack_message(work))
+
+    def feed(self) -> None:
+        """Write what the pipe takes of the input; close it at the end, or when nobody reads any more."""
+        if self.stdin < 0:
+            return
+        try:
+            while self.pending_input:
+                self.pending_input = self.pending_input[os.write(self.stdin, self.pending_input) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self.pending_input = memoryview(b"")
+        os.close(self.stdin)
+        self.stdin = -1
+
+    def drain(self, fd: int) -> bool:
+        """Read what is there; True if the output limit is passed. Output is cut at the limit."""
+        kept = self.out if fd == self.stdout else self.err
+        while True:
+            try:
+                chunk = os.read(fd, 1 << 16)
+            except BlockingIOError:
+                return False
+            if not chunk:
+                if fd == self.stdout:
+                    self.stdout = -1
+                else:
+                    self.stderr = -1
+                os.close(fd)
+                return False
+            if len(chunk) > self.room:
+                kept.append(chunk[: self.room])
+                self.room = 0
+                return True
+            kept.append(chunk)
+            self.room -= len(chunk)
+            if len(chunk) < 1 << 12:
+                return False  # most likely all; what comes later is read later
+
+    def drain_all(self) -> bool:
+        over = False
+        for fd in (self.stdout, self.stderr):
+            while fd >= 0 and not over:
+                before = self.room
+                over = self.drain(fd)
+                if self.room == before:
+                    break
+        return over
+
+    def take_end(self) -> None:
+        """Read the zygote's word on the end."""
+        status, cpu_s, at, peak = ENDED.unpack(receive(self.control))
+        self.end = End(status, cpu_s, at, peak)
+
+    def compile_failed(self) -> bool:
+        """Whether the child said, before any of the program ran, that it does not compile."""
+        self.work.setblocking(False)
+        try:
+            return self.work.recv(1) == b"C"
+        except (BlockingIOError, ConnectionResetError):
+            return False
+
+    def close(self) -> None:
+        self.work.close()
+        for fd in (self.stdin, self.stdout, self.stderr, self.emit):
+            if fd >= 0:
+                os.close(fd)
+        self.stdin = self.stdout = self.stderr = self.emit = -1

@@ -1,0 +1,97 @@
+"""The two processes of a judged run: the submission behind its harness, and the judge.
+
+Both harnesses are trusted sources, loaded once in a zygote of their own; what they are given per run (the submission,
+the payload) is read by the forked child alone.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from .program import finish, report_error
+from .zygote import Entry, SetupFailed, become, unpack_work
+
+CHANNEL_FD = 3
+EMIT_FD = 4
+EMIT_HEADER = struct.Struct(">I")
+
+
+def _load(source: bytes, name: str, function: str) -> tuple[ModuleType, Callable[..., Any]]:
+    module = ModuleType(name)
+    module.__dict__["__file__"] = f"<{name}>"
+    sys.modules[name] = module
+    try:
+        exec(compile(source, f"<{name}>", "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - trusted source
+        return module, module.__dict__[function]
+    except Exception as error:  # noqa: BLE001 - whatever a broken harness raises is its author's to read
+        raise SetupFailed(f"{name}: {type(error).__name__}: {error}") from None
+
+
+def _set_up(setup: bytes) -> bytes:
+    source, _ = unpack_work(setup)
+    return source  # type: ignore[no-any-return]
+
+
+def submission_entry(setup: bytes) -> Entry:
+    """`serve(source, channel_fd)` of the submission's harness."""
+    _, serve = _load(_set_up(setup), "submission_harness", "serve")
+
+    def entry(message: bytes, fds: list[int]) -> None:
+        work_fd, channel_fd = fds
+        uid, limits, _, files, source = unpack_work(message)
+        from .program import enter
+
+        enter(uid, limits, files)
+        os.close(work_fd)
+        _keep({channel_fd: CHANNEL_FD})
+        _call(lambda: serve(source, CHANNEL_FD), source)
+
+    return entry
+
+
+def judge_entry(setup: bytes) -> Entry:
+    """`judge(payload, channel_fd, emit)` of the judge's harness."""
+    _, judge = _load(_set_up(setup), "judge_harness", "judge")
+
+    def entry(message: bytes, fds: list[int]) -> None:
+        work_fd, channel_fd, emit_fd = fds
+        uid, limits, payload = unpack_work(message)
+        os.chdir("/")
+        become(uid, limits)
+        os.close(work_fd)
+        _keep({channel_fd: CHANNEL_FD, emit_fd: EMIT_FD})
+        _call(lambda: judge(payload, CHANNEL_FD, _emit), b"")
+
+    return entry
+
+
+def _keep(moves: dict[int, int]) -> None:
+    """Move these descriptors to their places and close all else beyond stdio."""
+    import fcntl
+
+    high = {fcntl.fcntl(fd, fcntl.F_DUPFD, 64): target for fd, target in moves.items()}
+    for fd, target in high.items():
+        os.dup2(fd, target, inheritable=False)
+    os.closerange(max(moves.values()) + 1, 128)
+
+
+def _emit(data: bytes) -> None:
+    view = memoryview(EMIT_HEADER.pack(len(data)) + data)
+    while view:
+        view = view[os.write(EMIT_FD, view) :]
+
+
+def _call(run: Callable[[], None], source: bytes) -> None:
+    status = 0
+    try:
+        run()
+    except SystemExit as leaving:
+        status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except BaseException as error:
+        status = report_error(error, source)
+    finish(sys.modules.get("__main__") or ModuleType("__main__"), status & 0xFF)

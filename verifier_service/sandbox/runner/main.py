@@ -1,0 +1,149 @@
+"""The runner: PID 1 of a sandbox. Reads frames on stdin, writes frames on stdout, and ends when the host goes.
+
+It starts twice: first to set the system call filter with ctypes, then, by exec, as the process that stays, which never
+loads ctypes. Configuration is one JSON argument.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+import traceback
+from typing import Any
+
+from . import seccomp, wire
+from .cgroup import Cgroup
+from .harness import judge_entry, submission_entry
+from .program import compiled_entry, program_entry
+from .slot import Slot
+from .watch import Stopped
+from .zygote import Entry
+
+LISTENER_FD = 9
+
+
+class Host:
+    """The host's end of stdin and stdout."""
+
+    def __init__(self) -> None:
+        self.buffer = bytearray()
+        self.poll = select.poll()
+        self.poll.register(0, select.POLLIN)
+        self.run_id = -1
+
+    def _more(self) -> None:
+        chunk = os.read(0, 1 << 18)
+        if not chunk:
+            raise Stopped
+        self.buffer += chunk
+
+    def next(self) -> tuple[int, bytes]:
+        """The next frame; waits for it."""
+        while (frame := self._buffered()) is None:
+            self._more()
+        return frame
+
+    def _buffered(self) -> tuple[int, bytes] | None:
+        buffer = self.buffer
+        if len(buffer) < wire.HEADER.size:
+            return None
+        size, kind = wire.HEADER.unpack_from(buffer)
+        if size > wire.MAX_BODY:
+            raise wire.WireError(f"a frame of {size} bytes")
+        end = wire.HEADER.size + size
+        if len(buffer) < end:
+            return None
+        body = bytes(buffer[wire.HEADER.size : end])
+        del buffer[:end]
+        return kind, body
+
+    def wants_stop(self) -> bool:
+        """Whether the host has asked to stop the present run; reads what is there."""
+        while self.poll.poll(0):
+            self._more()
+        while (frame := self._buffered()) is not None:
+            kind, body = frame
+            if kind != wire.STOP:
+                raise wire.WireError("the host sent something but STOP during a run")
+            if wire.unpack_number(body) == self.run_id:
+                return True
+        return False
+
+    @staticmethod
+    def send(data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(1, view) :]
+
+
+def _numpy_entry(setup: bytes) -> Entry:
+    try:
+        __import__("numpy")
+    except ImportError:
+        pass  # a program that wants it then fails by itself, as it should
+    return program_entry(setup)
+
+
+ENTRIES = {b"p": program_entry, b"n": _numpy_entry, b"c": compiled_entry, b"s": submission_entry, b"j": judge_entry}
+
+
+def _serve(config: dict[str, Any], listener: int | None) -> None:
+    host = Host()
+    slot = Slot(
+        (config["submission_uid"], config["judge_uid"]), ENTRIES, Cgroup(trusted=config["cgroup"]), listener, host.wants_stop
+    )
+    hello = {
+        "version": wire.VERSION,
+        "python": sys.version.split()[0],
+        "machine": os.uname().machine,
+        "uid": os.getuid(),
+        "notify": listener is not None,
+        "cgroup": slot.cgroup.memory_bytes() is not None,
+        "tasks_peak": slot.cgroup.tasks_peak() is not None,
+    }
+    host.send(wire.frame(wire.HELLO, json.dumps(hello).encode()))
+    if config["numpy_ahead"]:
+        slot.start_numpy()
+    while True:
+        slot.prepare()
+        kind, body = host.next()
+        if kind == wire.RUN:
+            run = wire.unpack_run(body)
+            host.run_id = run.run_id
+            slot.run(run, host.send)
+        elif kind == wire.JUDGE:
+            judged = wire.unpack_judge(body)
+            host.run_id = judged.run_id
+            slot.run_judged(judged, host.send)
+        elif kind == wire.WARM:
+            submission, judge, numpy = wire.unpack_warm(body)
+            slot.harness(b"s", submission, numpy)
+            slot.harness(b"j", judge, numpy)
+        elif kind != wire.STOP:
+            raise wire.WireError(f"unknown frame kind {kind}")
+
+
+def main() -> None:
+    """The container's entry point."""
+    if len(sys.argv) == 2:
+        listener = seccomp.install()
+        if listener is not None:
+            os.dup2(listener, LISTENER_FD, inheritable=True)
+        flag = "notify" if listener is not None else "quiet"
+        program = f"import sys; sys.path.insert(0, {sys.path[0]!r}); from runner.main import main; main()"
+        flags = ["-I", "-B", "-X", "utf8"]
+        os.execv(sys.executable, [sys.executable, *flags, "-c", program, sys.argv[1], flag])  # noqa: S606
+    sys.path.pop(0)
+    config = json.loads(sys.argv[1])
+    try:
+        _serve(config, LISTENER_FD if sys.argv[2] == "notify" else None)
+    except (Stopped, BrokenPipeError):
+        os._exit(0)
+    except BaseException:
+        try:
+            Host.send(wire.frame(wire.FAULT, traceback.format_exc()[-4000:].encode("utf-8", "replace")))
+        except OSError:
+            pass
+        os._exit(1)

@@ -1,0 +1,180 @@
+"""The submission's process: run a source as `python3 solution.py` would, in the child of a zygote.
+
+Normal semantics: `__name__ == "__main__"`, arguments, exit codes, tracebacks on stderr, atexit handlers, threads
+joined, output flushed. What is left out is the interpreter's own tear-down: it would touch, and so copy, every page
+that the zygote shares.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import os
+import sys
+from types import CodeType, ModuleType
+
+from .zygote import WORK, Entry, SetupFailed, become, unpack_work
+
+PATH = WORK + "/solution.py"
+FAILED_TO_COMPILE = b"C"
+
+
+def program_entry(setup: bytes) -> Entry:
+    """The entry of the first zygotes: the source comes with the work and is compiled in the child."""
+    del setup
+
+    def entry(message: bytes, fds: list[int]) -> None:
+        uid, limits, args, files, source = unpack_work(message)
+        enter(uid, limits, files)
+        try:
+            code = compile(source, PATH, "exec", dont_inherit=True)
+        except COMPILE_ERRORS as error:
+            os.write(fds[0], FAILED_TO_COMPILE)
+            print_compile_error(error)
+            os._exit(1)
+        os.closerange(3, 128)
+        run_main(code, source, args)
+
+    return entry
+
+
+def compiled_entry(setup: bytes) -> Entry:
+    """The entry of a submission's own zygote: compiled once, forked per case."""
+    source, numpy = unpack_work(setup)
+    del numpy
+    try:
+        code = compile(source, PATH, "exec", dont_inherit=True)
+    except COMPILE_ERRORS as error:
+        raise SetupFailed(compile_message(error)) from None
+
+    def entry(message: bytes, fds: list[int]) -> None:
+        del fds
+        uid, limits, args, files, _ = unpack_work(message)
+        enter(uid, limits, files)
+        os.closerange(3, 128)
+        run_main(code, source, args)
+
+    return entry
+
+
+COMPILE_ERRORS = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
+
+
+def compile_message(error: BaseException) -> str:
+    import traceback
+
+    return "".join(traceback.format_exception_only(error))
+
+
+def print_compile_error(error: BaseException) -> None:
+    sys.stderr.write(compile_message(error))
+    sys.stderr.flush()
+
+
+def enter(uid: int, limits: tuple[int, int, int, int], files: list[tuple[bytes, bytes]]) -> None:
+    os.chdir(WORK)
+    become(uid, limits)
+    for name, data in files:
+        with open(name, "wb") as file:
+            file.write(data)
+
+
+# Where a program may look at its own file, there is one; else writing it would cost each run for nothing.
+_LOOKS_AT_ITSELF = (b"__file__", b"argv", b"inspect", b"solution", b"spawn", b"forkserver", b"runpy")
+
+
+def run_main(code: CodeType, source: bytes, args: list[str]) -> None:
+    """Run the code as the main module and end the process. Never returns."""
+    main = ModuleType("__main__")
+    main.__dict__.update(__builtins__=builtins, __file__=PATH, __cached__=None, __annotations__={})
+    sys.modules["__main__"] = main
+    sys.argv = [PATH, *args]
+    if any(word in source for word in _LOOKS_AT_ITSELF):
+        with open(PATH, "wb") as file:
+            file.write(source)
+    status = 0
+    try:
+        exec(code, main.__dict__)  # noqa: S102 - the sandbox is this line's purpose
+    except SystemExit as leaving:
+        status = _exit_status(leaving)
+    except BaseException as error:
+        status = report_error(error, source)
+    finish(main, status)
+
+
+def _exit_status(leaving: SystemExit) -> int:
+    code = leaving.code
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    try:
+        print(code, file=sys.stderr)
+    except BaseException:  # noqa: BLE001, S110 - stderr may be closed: the interpreter keeps silent then, too
+        pass
+    return 1
+
+
+def report_error(error: BaseException, source: bytes) -> int:
+    """An uncaught exception: through sys.excepthook, without this file's frames and with the source's lines."""
+    import linecache
+
+    text = source.decode("utf-8", "replace")
+    linecache.cache[PATH] = (len(text), None, text.splitlines(keepends=True), PATH)
+    trace = error.__traceback__
+    trace = trace.tb_next if trace is not None else None
+    try:
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+    except BaseException:
+        sys.__excepthook__(type(error), error, trace)
+    if isinstance(error, KeyboardInterrupt):
+        import signal
+
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    return 1
+
+
+def finish(main: ModuleType, status: int) -> None:
+    """What the interpreter does on its way out, as far as a program can tell; then leave at once."""
+    threading = sys.modules.get("threading")
+    try:
+        if threading is not None:
+            threading._shutdown()
+        import atexit
+
+        atexit._run_exitfuncs()
+    except BaseException as error:
+        sys.unraisablehook(_Unraisable(error))
+    if not _flush():
+        status = status or 120
+    if threading is None or threading.active_count() == 1:
+        # Objects of the program that say or write something as they go: files of its own, __del__, finally blocks.
+        names = main.__dict__
+        for name in [name for name in names if name[:1] == "_" and name not in ("__builtins__", "__name__")]:
+            names[name] = None
+        for name in [name for name in names if name not in ("__builtins__", "__name__")]:
+            names[name] = None
+        gc.collect()
+        if not _flush():
+            status = status or 120
+    os._exit(status)
+
+
+class _Unraisable:
+    """The argument that sys.unraisablehook wants."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.exc_type, self.exc_value, self.exc_traceback = type(error), error, error.__traceback__
+        self.err_msg, self.object = None, None
+
+
+def _flush() -> bool:
+    fine = True
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except BaseException:
+            fine = fine and stream is sys.stderr
+    return fine

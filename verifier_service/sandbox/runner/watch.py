@@ -1,0 +1,218 @@
+"""Watching children until they end: input fed, output drained, limits enforced, denied calls answered.
+
+For the first milliseconds only the ends are waited for: most runs are over by then, with all their output in the pipe,
+and each wake-up saved is a context switch saved. After that everything is watched, and usage is looked at on a tick.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable
+
+from . import procs, seccomp, wire
+from .cgroup import Cgroup
+from .child import Child
+from .harness import EMIT_HEADER
+
+QUIET_S = 0.004
+TICK_S = 0.02
+GRACE_S = 0.03  # for what ends by itself just after its parent
+KILL_S = 10.0
+MAX_EMIT = 8 << 20
+
+
+class Broken(Exception):
+    """The sandbox is in a state that only throwing it away mends."""
+
+
+class Stopped(Exception):
+    """The host is gone."""
+
+
+class Watcher:
+    """Watches one child, or a submission and its judge."""
+
+    def __init__(
+        self,
+        children: list[Child],
+        own: set[int],
+        cgroup: Cgroup,
+        listener: int | None,
+        host: Callable[[], bool],
+        on_emit: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """`host` reads what the host sent and says whether it wants this run stopped."""
+        self.children = children
+        self.own = own
+        self.cgroup = cgroup
+        self.listener = listener
+        self.host = host
+        self.on_emit = on_emit
+        self.signs: list[str] = []
+        self.stop = False
+        self.oom = cgroup.oom_kills()
+        self.cpu = cgroup.cpu_s()
+        self.rest = len(own)
+        self.emitted_room = 64 << 20
+
+    def kill(self, child: Child, cause: str) -> None:
+        if child.end is not None or child.cause is not None:
+            return  # one kill reaches all of a uid
+        child.cause = cause
+        if child.uid != os.getuid():
+            procs.kill_uid(child.uid)
+        else:
+            procs.kill_each(procs.pids() - self.own)
+
+    def run(self) -> None:
+        """Until every child has ended. The children's work has been given just now."""
+        poll = select.poll()
+        for child in self.children:
+            child.started = time.monotonic()
+            poll.register(child.control.fileno(), select.POLLIN)
+        poll.register(0, select.POLLIN)
+        if self.listener is not None:
+            poll.register(self.listener, select.POLLIN)
+        start = time.monotonic()
+        quiet = all(child.stdin < 0 and child.emit < 0 for child in self.children)
+        wait_s = QUIET_S
+        while any(child.end is None for child in self.children):
+            if quiet and time.monotonic() - start >= QUIET_S:
+                quiet, wait_s = False, TICK_S
+            if not quiet:
+                self._register(poll)
+            for fd, _ in poll.poll(wait_s * 1000):
+                self._serve(fd, poll)
+            if not quiet:
+                wait_s = self._tick()
+
+    def _register(self, poll: select.poll) -> None:
+        for child in self.children:
+            for fd in (child.stdout, child.stderr, child.emit):
+                if fd >= 0:
+                    poll.register(fd, select.POLLIN)
+            if child.stdin >= 0:
+                poll.register(child.stdin, select.POLLOUT)
+
+    def _serve(self, fd: int, poll: select.poll) -> None:
+        if fd == 0:
+            if self.host():
+                self.stop = True
+                for child in self.children:
+                    self.kill(child, "stopped")
+            return
+        if fd == self.listener:
+            name = seccomp.answer_one(fd)
+            if name is not None and len(self.signs) < 16:
+                self.signs.append(f"denied system call {name}")
+            return
+        for child in self.children:
+            if fd == child.control.fileno():
+                child.take_end()
+                poll.unregister(fd)
+                self._ended(child)
+            elif fd == child.stdin:
+                child.feed()
+                if child.stdin < 0:
+                    poll.unregister(fd)
+            elif fd in (child.stdout, child.stderr):
+                if child.drain(fd):
+                    self.kill(child, "output")
+                if fd not in (child.stdout, child.stderr):
+                    poll.unregister(fd)
+            elif fd == child.emit:
+                self._take_emit(child)
+                if child.emit < 0:
+                    poll.unregister(fd)
+            else:
+                continue
+            return
+
+    def _ended(self, child: Child) -> None:
+        """A judge's end ends its submission; a submission's end leaves the judge to its verdict."""
+        if len(self.children) < 2 or child is self.children[0]:
+            return
+        while child.emit >= 0 and self._take_emit(child):
+            pass
+        submission = self.children[0]
+        deadline = time.monotonic() + GRACE_S
+        waiting = select.poll()
+        waiting.register(submission.control.fileno(), select.POLLIN)
+        if submission.end is None and not waiting.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            self.kill(submission, "stopped")
+
+    def _take_emit(self, child: Child) -> bool:
+        """Read what the judge emitted; False if there is nothing more now."""
+        try:
+            chunk = os.read(child.emit, 1 << 18)
+        except BlockingIOError:
+            return False
+        if not chunk:
+            os.close(child.emit)
+            child.emit = -1
+            return False
+        child.emitted += chunk
+        self.emitted_room -= len(chunk)
+        if self.emitted_room < 0:
+            self.kill(child, "output")
+            child.emitted.clear()
+        else:
+            self._forward(child)
+        return True
+
+    def _forward(self, child: Child) -> None:
+        buffer = child.emitted
+        while len(buffer) >= EMIT_HEADER.size:
+            (size,) = EMIT_HEADER.unpack_from(buffer)
+            if size > MAX_EMIT:
+                self.kill(child, "output")
+                buffer.clear()
+                return
+            if len(buffer) < EMIT_HEADER.size + size:
+                return
+            data = bytes(buffer[EMIT_HEADER.size : EMIT_HEADER.size + size])
+            del buffer[: EMIT_HEADER.size + size]
+            if self.on_emit is not None:
+                self.on_emit(data)
+
+    def _tick(self) -> float:
+        """Enforce limits; seconds until the next look."""
+        now = time.monotonic()
+        wait_s = TICK_S
+        oom = self.cgroup.oom_kills()
+        for child in self.children:
+            if child.end is not None or child.cause is not None:
+                continue
+            limits = child.limits
+            left_s = child.started + limits.wall_time_s - now
+            if oom is not None and self.oom is not None and oom > self.oom:
+                self.kill(child, "memory")
+            elif left_s <= 0:
+                self.kill(child, "wall_time")
+            else:
+                self._check_usage(child, limits)
+                wait_s = min(wait_s, max(0.001, left_s))
+        return wait_s
+
+    def _check_usage(self, child: Child, limits: wire.WireLimits) -> None:
+        cpu_s, tasks, memory = self._usage(child)
+        if cpu_s > limits.cpu_time_s:
+            self.kill(child, "cpu_time")
+        elif tasks > limits.processes:
+            self.kill(child, "processes")
+        elif memory is not None and memory > limits.memory_mb << 20:
+            self.kill(child, "memory")
+
+    def _usage(self, child: Child) -> tuple[float, int, int | None]:
+        """CPU seconds, tasks and, where no cgroup holds the memory, bytes of the child's tree."""
+        cpu_s, tasks = self.cgroup.cpu_s(), self.cgroup.tasks()
+        if len(self.children) == 1 and cpu_s is not None and self.cpu is not None and tasks is not None:
+            return cpu_s - self.cpu, tasks - self.rest, None
+        shared = child.uid == os.getuid()
+        if shared and len(self.children) > 1:
+            usage = procs.session_usage({child.pid}, None)
+        else:
+            usage = procs.session_usage(procs.pids() - self.own, None if shared else child.uid)
+        return usage.cpu_s, usage.tasks, usage.memory_bytes if self.cgroup.memory_bytes() is None else None

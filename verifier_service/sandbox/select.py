@@ -1,0 +1,118 @@
+"""Which backend this machine and these settings get, and why not another.
+
+`auto`: the executor if its socket is set, else Docker if an engine answers, else bubblewrap if it works, else none; and
+then the reason says what to install. `minimum_isolation=container` refuses bubblewrap, asked for by name or not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from dataclasses import dataclass
+
+import docker.errors
+import requests.exceptions
+
+import docker
+from verifier_service.sandbox.bubblewrap_backend import BubblewrapBackend, BubblewrapSlots, try_bubblewrap
+from verifier_service.sandbox.contract import SandboxBackend
+from verifier_service.sandbox.docker_backend import CALL_TIMEOUT_S, ContainerTemplate, DockerBackend, DockerSlots
+from verifier_service.sandbox.pool import PoolEvents
+from verifier_service.sandbox.remote import RemoteBackend
+from verifier_service.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class BackendChoice:
+    """A backend, not started; or None, and `reason` says why and how to mend it."""
+
+    backend: SandboxBackend | None
+    reason: str
+
+
+def core_count() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def lack_of_engine() -> str | None:
+    """Why no Docker engine can be used, or None. Blocking for as long as an engine takes to answer a ping."""
+    client = None
+    try:
+        client = docker.from_env(timeout=5)
+        client.ping()
+    except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
+        return f"no Docker engine answers ({error})"
+    finally:
+        if client is not None:
+            client.close()
+    return None
+
+
+def make_docker_backend(settings: Settings, events: PoolEvents | None = None) -> DockerBackend:
+    template = ContainerTemplate(
+        image=settings.sandbox_image,
+        runtime=settings.sandbox_runtime,
+        memory_mb=settings.code_memory_mb,
+        processes=settings.code_processes_ceiling,
+        tmpfs_mb=settings.sandbox_tmpfs_mb,
+        numpy_ahead=settings.sandbox_reuse == "reset",
+    )
+    maker = DockerSlots(lambda: docker.from_env(timeout=CALL_TIMEOUT_S), template)
+    slots = settings.sandbox_slots or core_count()
+    return DockerBackend(
+        maker,
+        slots=slots,
+        spares=settings.sandbox_spares if settings.sandbox_reuse == "reset" else max(settings.sandbox_spares, slots),
+        recycle_after=settings.sandbox_recycle_after,
+        reuse=settings.sandbox_reuse == "reset",
+        events=events,
+    )
+
+
+def make_bubblewrap_backend(settings: Settings, events: PoolEvents | None = None) -> BubblewrapBackend:
+    maker = BubblewrapSlots(tmpfs_mb=settings.sandbox_tmpfs_mb, numpy_ahead=settings.sandbox_reuse == "reset")
+    return BubblewrapBackend(
+        maker,
+        slots=settings.sandbox_slots or core_count(),
+        spares=settings.sandbox_spares,
+        recycle_after=settings.sandbox_recycle_after,
+        reuse=settings.sandbox_reuse == "reset",
+        events=events,
+    )
+
+
+async def choose_backend(settings: Settings, events: PoolEvents | None = None) -> BackendChoice:
+    """The backend for these settings, not started. Raises nothing: trouble is the choice's reason."""
+    wish = settings.sandbox
+    if wish == "off":
+        return BackendChoice(None, "running code is switched off (VERIFIER_SANDBOX=off)")
+    if wish == "executor" or (wish == "auto" and settings.executor_socket is not None):
+        if settings.executor_socket is None:
+            return BackendChoice(None, "VERIFIER_SANDBOX=executor needs VERIFIER_EXECUTOR_SOCKET, the executor's Unix socket")
+        return BackendChoice(RemoteBackend(settings.executor_socket), "")
+    engine = None
+    if wish in ("auto", "docker"):
+        engine = await asyncio.to_thread(lack_of_engine)
+        if engine is None:
+            return BackendChoice(make_docker_backend(settings, events), "")
+        if wish == "docker":
+            return BackendChoice(None, f"{engine}; start one (scripts/docker-engine.sh) or let this user use it")
+    return await _bubblewrap(settings, events, engine)
+
+
+async def _bubblewrap(settings: Settings, events: PoolEvents | None, engine: str | None) -> BackendChoice:
+    before = f"{engine}, and " if engine else ""
+    if settings.minimum_isolation == "container":
+        return BackendChoice(None, f"{before}VERIFIER_MINIMUM_ISOLATION=container refuses bubblewrap: start a Docker engine")
+    if shutil.which("bwrap") is None:
+        return BackendChoice(None, f"{before}bubblewrap is not installed: start a Docker engine, or apt-get install bubblewrap")
+    lack = await asyncio.to_thread(try_bubblewrap)
+    if lack is not None:
+        return BackendChoice(None, f"{before}bubblewrap does not work here: {lack}")
+    return BackendChoice(make_bubblewrap_backend(settings, events), "")
+
+
+async def make_backend(settings: Settings) -> SandboxBackend | None:
+    """The backend alone, for those who need no reason."""
+    return (await choose_backend(settings)).backend
