@@ -46,7 +46,7 @@ async def open_parts(settings: Settings, metrics: Metrics | None = None) -> Asyn
     A verifier that can't start is no error: its completions are unscored, and `Readiness` says why.
     """
     metrics = metrics or Metrics()
-    choice = await choose_backend(settings)
+    choice = await choose_backend(settings, metrics)
     verifiers = make_verifiers(settings, choice.backend, choice.reason)
     async with AsyncExitStack() as stack:
         for verifier in verifiers.values():
