@@ -137,7 +137,7 @@ class BubblewrapSlots:
         try:
             python = await asyncio.to_thread(_system_python)
             command = [*bwrap_command(self._tmpfs_mb), python, "-I", "-B", "-c", _START, self._config()]
-            process = await asyncio.create_subprocess_exec(*command, stdin=theirs, stdout=theirs, stderr=stderr)
+            process = await asyncio.create_subprocess_exec(*command, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=stderr.fileno())
         except OSError as error:
             ours.close()
             stderr.close()

@@ -10,6 +10,7 @@ import asyncio
 import struct
 from collections import deque
 from collections.abc import Callable
+from typing import cast
 
 from verifier_service.sandbox.contract import SandboxFault
 from verifier_service.sandbox.runner import wire
@@ -42,8 +43,7 @@ class RunnerLink(asyncio.Protocol):
     # --- asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's are no subclasses
 
     def data_received(self, data: bytes) -> None:
         try:
