@@ -1,0 +1,184 @@
+"""Canonical structures: ± spread out, assignments and systems recognised, chains of equalities checked.
+
+New kinds:
+    assign  args: the value (a list for several); value: the name
+    system  args: the values; value: the names, in the order written
+"""
+
+from __future__ import annotations
+
+from verifier_service.verifiers.math.equal import same_scalar
+from verifier_service.verifiers.math.exact import decimal_of
+from verifier_service.verifiers.math.limits import TooComplex
+from verifier_service.verifiers.math.options import Options
+from verifier_service.verifiers.math.tree import Node, has, negate, symbols, walk
+
+MAX_SIGN_CHOICES = 4
+"""Independent ± in one expression."""
+_ITEM_KINDS = ("list", "set")
+_DEFAULT = Options()
+
+
+def canon(node: Node) -> Node:
+    """The canonical structure of a shape. Raises TooComplex."""
+    kind = node.kind
+    if kind in ("num", "dec", "sym", "const"):
+        return node
+    if has(node, "pm"):
+        node = _spread_all(node)
+        kind = node.kind
+    if kind in ("list", "set"):
+        return _canon_items(node)
+    if kind == "rel":
+        return _canon_relation(node)
+    if kind == "tuple":
+        return _canon_tuple(node)
+    if kind == "matrix" and node.value == (1, 1):
+        return node.args[0]
+    return node
+
+
+def _canon_tuple(node: Node) -> Node:
+    rows = node.args
+    if rows and node.value == ("[", "]") and all(r.kind == "tuple" and r.value == ("[", "]") for r in rows):
+        width = len(rows[0].args)
+        if all(len(r.args) == width for r in rows):
+            return Node("matrix", tuple(c for r in rows for c in r.args), (len(rows), width))
+    return node
+
+
+def _spread_all(node: Node) -> Node:
+    """± inside items becomes more items; a scalar with ± becomes a list."""
+    if node.kind in _ITEM_KINDS:
+        items: list[Node] = []
+        for arg in node.args:
+            items += _variants(arg)
+        return Node(node.kind, tuple(dict.fromkeys(items)) if node.kind == "set" else tuple(items), node.value)
+    if node.kind == "rel" and len(node.args) == 2 and not has(node.args[0], "pm"):
+        choices = _variants(node.args[1])
+        return Node("rel", (node.args[0], Node("list", tuple(choices), "or")), node.value) if len(choices) > 1 else node
+    choices = _variants(node)
+    return choices[0] if len(choices) == 1 else Node("list", tuple(choices), "or")
+
+
+def _variants(node: Node) -> list[Node]:
+    """The trees that ± stands for. Signs ± alone choose independently; ± with ∓ choose together."""
+    signs = [n.value for n in walk(node) if n.kind == "pm"]
+    if not signs:
+        return [node]
+    together = "-+" in signs
+    if len(signs) > MAX_SIGN_CHOICES and not together:
+        raise TooComplex(f"more than {MAX_SIGN_CHOICES} signs of ±")
+    count = 1 if together else len(signs)
+    out = []
+    for choice in range(1 << count):
+        bits = [(choice >> (0 if together else i)) & 1 for i in range(len(signs))]
+        out.append(_choose(node, iter(bits)))
+    return list(dict.fromkeys(out))
+
+
+def _choose(node: Node, bits: object) -> Node:
+    if node.kind != "pm":
+        if not node.args:
+            return node
+        return Node(node.kind, tuple(_choose(a, bits) for a in node.args), node.value)
+    bit = next(bits)  # type: ignore[call-overload]
+    minus = bool(bit) != (node.value == "-+")
+    parts = [_choose(a, bits) for a in node.args]
+    last = negate(parts[-1]) if minus else parts[-1]
+    return last if len(parts) == 1 else Node("add", (parts[0], last))
+
+
+def _name(node: Node) -> str | None:
+    if node.kind == "sym":
+        return str(node.value)
+    if node.kind == "apply" and all(a.kind in ("sym", "num") for a in node.args):
+        return f"{node.value}({','.join(str(a.value) for a in node.args)})"
+    return None
+
+
+def _canon_relation(node: Node) -> Node:
+    """`x = 5` is an assignment; `x = 2 + 3 = 5` one whose links were checked; `2 + 3 = 5` is the value 5."""
+    ops, args = node.value, node.args
+    if ops == ("in",) and args[0].kind == "sym" and args[1].kind == "set":
+        items = args[1].args
+        return Node("assign", (items[0] if len(items) == 1 else Node("list", items, "or"),), args[0].value)
+    if not set(ops) <= {"=", "~"}:
+        return node
+    name = _name(args[0])
+    if name is None and len(args) == 2 and ops == ("=",) and _name(args[1]) and not symbols(args[0]):
+        return Node("assign", (args[0],), _name(args[1]))
+    values = args[1:] if name is not None else args
+    if name is not None and args[0].kind == "sym" and args[0].value in {s for v in values for s in symbols(v)}:
+        return node
+    if name is None and (any(symbols(v) for v in values) or any(v.kind in ("list", "tuple", "set", "rel") for v in values)):
+        return node if len(args) == 2 else _chain(node)
+    best = _agreed(values, ops[1:] if name is not None else ops)
+    if best is None or (name is None and len(set(values)) == 1):
+        return node
+    return best if name is None else Node("assign", (canon(best),), name)
+
+
+def _chain(node: Node) -> Node:
+    """`a = b = c` of formulas: the last one, if all are equal."""
+    if set(node.value) == {"="} and _agreed(node.args, node.value) is not None:
+        return node.args[-1]
+    return node
+
+
+def _agreed(values: tuple[Node, ...], ops: tuple[str, ...]) -> Node | None:
+    """The value that a chain of equal ones has: the last exact one. None where a link is false."""
+    exact = values[0]
+    for op, value in zip(ops, values[1:], strict=True):
+        if op == "=":
+            if not same_scalar(exact, value, _DEFAULT).equal:
+                return None
+            exact = value if decimal_of(value) is None or decimal_of(exact) is not None else exact
+        elif not _approximates(exact, value):
+            return None
+    return exact
+
+
+def _approximates(exact: Node, shown: Node) -> bool:
+    """Whether `shown` is a decimal that rounds `exact`, however few digits it shows."""
+    from verifier_service.verifiers.math.numeric import Unevaluable, evaluate  # here: canon is imported by light paths too
+
+    number = decimal_of(shown)
+    decimals = number.decimals if number else 0
+    try:
+        gap = abs(evaluate(exact, 40) - evaluate(shown, 40))
+    except (Unevaluable, ValueError):
+        return False
+    return bool(gap * 10**decimals <= 1)
+
+
+def _canon_items(node: Node) -> Node:
+    """`x=1, y=2` is a system, `x=1 or x=2` and `n=2, 3` an assignment of several values."""
+    items = node.args
+    if len(items) == 1 and node.kind == "list":
+        return canon(items[0])
+    made = [canon(i) if i.kind == "rel" else i for i in items]
+    if not made or made[0].kind != "assign":
+        return node if made == list(items) or any(m.kind == "rel" for m in made) else Node(node.kind, tuple(made), node.value)
+    names = [m.value for m in made if m.kind == "assign"]
+    if len(set(names)) == 1:
+        values: list[Node] = []
+        for m in made:
+            value = m.args[0] if m.kind == "assign" else m
+            values += value.args if value.kind == "list" else (value,)
+        return Node("assign", (Node("list", tuple(values), "or"),), names[0])
+    if len(names) == len(made) and len(set(names)) == len(names) and node.value != "or":
+        return Node("system", tuple(m.args[0] for m in made), tuple(names))
+    return Node(node.kind, tuple(made), node.value)
+
+
+def relation_of(node: Node) -> Node:
+    """An assignment as the relation it was."""
+    if node.kind != "assign":
+        return node
+    return Node("rel", (Node("sym", (), node.value), node.args[0]), ("=",))
+
+
+def is_assignment_like(node: Node) -> bool:
+    """Whether the name on the left names a function's value: y, or f(x)."""
+    return node.value == "y" or "(" in str(node.value)

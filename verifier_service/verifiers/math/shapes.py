@@ -1,0 +1,203 @@
+"""What an answer is before it is mathematics: a choice, a time, a date, number words, a definition, or plain text.
+
+What none of these is goes to the grammar. Text that the grammar refuses is text if it is made of words, else unparsed.
+Besides the grammar's kinds there are here:
+    choice  args: what follows the letter, if anything; value: the letter
+    time    args: the same as a ratio; value: (hours, minutes, seconds, "am" | "pm" | "")
+    date    value: (year or None, month, day)
+    func    args: the body; value: (name, (parameters…))
+"""
+
+from __future__ import annotations
+
+import re
+
+from verifier_service.verifiers.math import names
+from verifier_service.verifiers.math.limits import MAX_NODES, TooComplex
+from verifier_service.verifiers.math.parser import parse
+from verifier_service.verifiers.math.tokens import Unparsed
+from verifier_service.verifiers.math.tree import Node, num, walk
+
+Shape = Node
+
+MAX_TEXT_CHARS = 500
+"""Longest answer that is taken as words."""
+
+_WRAPPERS = re.compile(r"\\(?:text(?:bf|it|rm|tt|sf|sc|normal)?|mathrm|mathbf|mathit|mathsf|mbox|operatorname|emph|bold|boldsymbol)\s*(?=\{)")
+_SPACES = re.compile(r"\\[ ,;:!]|~|\\q?quad(?![A-Za-z])")
+_CHOICE = re.compile(r"\(?([A-J])\s*[).:]\)?\.?(?:\s+(.+)|([^\s\w].*)|(\d.*))?", re.DOTALL)
+_CHOICE_PAREN = re.compile(r"\(([A-Ja-j])\)\s*[:.,]?\s*(.*)", re.DOTALL)
+_CHOICE_WORD = re.compile(r"(?:option|choice|answer)\s*:?\s*\(?([A-J])\)?\.?", re.IGNORECASE)
+_TIME = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d))?\s*([ap]\.?\s?m\.?)?", re.IGNORECASE)
+_HOUR = re.compile(r"(\d{1,2})\s*([ap]\.?\s?m\.?)", re.IGNORECASE)
+_ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+_MONTH_DAY = re.compile(r"([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4}))?", re.IGNORECASE)
+_DAY_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?([a-z]{3,9})\.?(?:,?\s+(\d{4}))?", re.IGNORECASE)
+_BASE = re.compile(r"\(?([0-9]*[A-Za-z0-9]+)\)?\s*(?:_\s*\{?\s*\(?(\d{1,2})\)?\s*\}?|\(?base\s+(\d{1,2})\)?)", re.IGNORECASE)
+_DEFINITION = re.compile(r"\s*([A-Za-z](?:_\{?\w+\}?|'+)?(?:\^\{-1\})?)\s*\(\s*([a-zA-Z](?:\s*,\s*[a-zA-Z])*)\s*\)\s*(?:=|:=)(?!=)(.+)", re.DOTALL)
+_LEFT_RIGHT = re.compile(r"\\(?:left|right)(?![A-Za-z])")
+_MAPSTO = re.compile(r"\s*([a-z])\s*\\mapsto(.+)", re.DOTALL)
+_LABEL = re.compile(r"\s*(?:(?:the|final|so|my)\s+)*(?:answer|result|solution)\s*(?:is)?\s*:?\s*(?=[\d\\(\[$+\-{xyn])", re.IGNORECASE)
+
+
+def interpret(text: str) -> Shape:
+    """The shape of an answer or a gold (already in the grammar's signs). Raises Unparsed or TooComplex."""
+    text = text.strip()
+    if not text:
+        raise Unparsed("nothing in it")
+    plain = plain_words(text) if len(text) <= MAX_TEXT_CHARS else ""
+    if plain:
+        special = _choice(plain) or _clock(plain) or _date(plain) or _number_words(plain) or _in_base(plain)
+        if special is not None:
+            return special
+    label = _LABEL.match(text)
+    if label and label.end():
+        text = text[label.end() :]
+    definition = _definition(text)
+    if definition is not None:
+        return definition
+    try:
+        node = parse(text)
+    except Unparsed:
+        if plain and re.search(r"[A-Za-z]{2}", plain) and "\\" not in plain:
+            return Node("text", (), words_key(plain))
+        raise
+    if len(walk(node)) > MAX_NODES:
+        raise TooComplex(f"more than {MAX_NODES} parts")
+    return Node("text", (), words_key(plain or node.value)) if node.kind == "text" else node
+
+
+def plain_words(text: str) -> str:
+    """The text without font commands, their braces and LaTeX blanks."""
+    if "\\" in text or "{" in text or "~" in text:
+        text = _WRAPPERS.sub("", _SPACES.sub(" ", text))
+        bare = re.sub(r"[{}]", "", text) if "_" not in text and "^" not in text and "\\" not in text else text
+        return re.sub(r"\s+", " ", bare).strip()
+    return text.strip()
+
+
+def words_key(text: str) -> str:
+    """Words as they are compared: lower case, no articles, no punctuation."""
+    words = re.findall(r"[^\W_]+", text.lower())
+    return " ".join(w for w in words if w not in ("a", "an", "the")) or text.lower().strip()
+
+
+def _choice(plain: str) -> Node | None:
+    match = _CHOICE_WORD.fullmatch(plain)
+    if match:
+        return Node("choice", (), match[1].upper())
+    match = _CHOICE_PAREN.fullmatch(plain)
+    if match and not match[2]:
+        return Node("choice", (), match[1].upper())
+    rest = match[2] if match else None
+    if match is None:
+        match = _CHOICE.fullmatch(plain)
+        if match is None:
+            return None
+        rest = match[2] or match[3] or match[4]
+        if plain[0] != "(" and rest and re.match(r"[A-Ja-z\d]\s*(?:$|[:=])", rest) and ":" in plain[:3]:
+            return None  # A : B is a ratio
+    if rest is None:
+        return Node("choice", (), match[1])
+    if re.match(r"[-+*/^=<>]|\\(?:cdot|times|le|ge|cup|cap)", rest):
+        return None
+    try:
+        return Node("choice", (interpret(rest),), match[1].upper())
+    except Unparsed:
+        return Node("choice", (Node("text", (), words_key(rest)),), match[1].upper())
+
+
+def _clock(plain: str) -> Node | None:
+    match = _TIME.fullmatch(plain)
+    if match:
+        hours, minutes, seconds = int(match[1]), int(match[2]), int(match[3] or 0)
+        parts = (num(hours), num(minutes)) if match[3] is None else (num(hours), num(minutes), num(seconds))
+        return Node("time", (Node("ratio", parts),), (hours, minutes, seconds, (match[4] or "")[:1].lower()))
+    match = _HOUR.fullmatch(plain)
+    if match and 1 <= int(match[1]) <= 12:
+        return Node("time", (num(int(match[1])),), (int(match[1]), 0, 0, match[2][:1].lower()))
+    return None
+
+
+def _date(plain: str) -> Node | None:
+    match = _ISO_DATE.fullmatch(plain)
+    if match:
+        return Node("date", (), (int(match[1]), int(match[2]), int(match[3])))
+    match = _MONTH_DAY.fullmatch(plain)
+    if match and (month := _month(match[1])):
+        return Node("date", (), (int(match[3]) if match[3] else None, month, int(match[2])))
+    match = _DAY_MONTH.fullmatch(plain)
+    if match and (month := _month(match[2])):
+        return Node("date", (), (int(match[3]) if match[3] else None, month, int(match[1])))
+    return None
+
+
+def _month(word: str) -> int:
+    word = word.lower()
+    return next((i for i, m in enumerate(_MONTHS, 1) if word == m or (len(word) >= 3 and word == m[: len(word)] and len(word) <= 4)), 0)
+
+
+def _number_words(plain: str) -> Node | None:
+    words = re.split(r"[\s-]+", plain.lower().rstrip("."))
+    if not words or not all(w in names.NUMBER_WORDS or w in names.SCALE_WORDS or w in names.ORDINALS or w in ("and", "a", "negative", "minus") for w in words):
+        return None
+    if words[-1] in names.ORDINALS or words[-1].rstrip("s") in ("fifth", "quarter", "fourth", "third"):
+        return _fraction_words(words)
+    total, here, seen = 0, 0, False
+    sign = -1 if words[0] in ("negative", "minus") else 1
+    for word in words[1:] if sign < 0 else words:
+        if word in ("and", "a"):
+            continue
+        if word in names.NUMBER_WORDS:
+            value = names.NUMBER_WORDS[word]
+            if here % 100 and not (here % 100 >= 20 and here % 10 == 0 and value < 10):
+                return None
+            here += value
+        elif word in names.SCALE_WORDS:
+            scale = names.SCALE_WORDS[word]
+            if scale == 100:
+                here = max(here, 1) * 100
+            else:
+                total += max(here, 1) * scale
+                here = 0
+        else:
+            return None
+        seen = True
+    return num(sign * (total + here)) if seen else None
+
+
+def _fraction_words(words: list[str]) -> Node | None:
+    unit = names.ORDINALS.get(words[-1]) or names.ORDINALS.get(words[-1].rstrip("s"))
+    count = {"a": 1, "one": 1}.get(words[0]) or names.NUMBER_WORDS.get(words[0])
+    if len(words) == 1:
+        count = 1
+    if unit is None or count is None or len(words) > 2:
+        return None
+    return Node("div", (num(count), num(unit[1])))
+
+
+def _in_base(plain: str) -> Node | None:
+    match = _BASE.fullmatch(plain)
+    if match is None or not re.search(r"\d|[A-Z]{2}", match[1]):
+        return None
+    digits, base = match[1].upper(), int(match[2] or match[3])
+    if not 2 <= base <= 36 or any(int(c, 36) >= base for c in digits) or (match[1][0].isalpha() and base < 11):
+        return Node("base", (), (digits, base)) if digits.isdigit() and 2 <= base <= 36 else None
+    return Node("base", (), (digits, base))
+
+
+def _definition(text: str) -> Node | None:
+    bare = _LEFT_RIGHT.sub("", text)
+    match = _DEFINITION.fullmatch(bare)
+    if match is None:
+        arrow = _MAPSTO.fullmatch(bare)
+        return Node("func", (parse(arrow[2]),), ("", (arrow[1],))) if arrow else None
+    parameters = tuple(p.strip() for p in match[2].split(","))
+    try:
+        body = parse(match[3])
+    except Unparsed:
+        return None
+    if body.kind == "rel" and set(body.value) == {"="}:
+        body = body.args[-1]
+    return Node("func", (body,), (match[1], parameters))
