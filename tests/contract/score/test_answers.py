@@ -60,7 +60,7 @@ def test_a_composite_reward_is_the_weighted_sum_in_the_order_sent(live: Any) -> 
 
 def test_without_a_sandbox_code_is_unscored_with_a_way_out_and_the_others_score(live: Any) -> None:
     code = {"kind": "code", "tests": {"style": "stdin", "cases": [{"expected_stdout": "1"}]}}
-    group = {"completions": [RIGHT], "verifiers": [{"kind": "math", "gold": "4"}, code]}
+    group = {"completions": [f"{RIGHT}\n```python\nprint(1)\n```"], "verifiers": [{"kind": "math", "gold": "4"}, code]}
     result = post(live, {"groups": [group]})["groups"][0]
     assert result["rewards"] == [None]
     scored, unscored = result["verdicts"][0]
