@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from verifier_service.cli.examinations import Finding, Status, examine
-from verifier_service.cli.terminal import console, load_settings
+from verifier_service.cli.terminal import console, load_settings, prepare_sandbox
 from verifier_service.settings import Settings
 
 MARKS = {Status.OK: "[green]ok[/]", Status.NOTE: "[yellow]note[/]", Status.BROKEN: "[bold red]broken[/]"}
@@ -31,6 +31,7 @@ def doctor(
     Exit status 0: math, format and code all score here. A `note` is something to know, not a fault.
     """
     settings = load_settings(sandbox=sandbox, host=host, port=port)
+    prepare_sandbox(settings)
     findings = asyncio.run(_all(settings))
     broken = [finding for finding in findings if finding.status is Status.BROKEN]
     if broken:

@@ -19,7 +19,7 @@ from verifier_service.cli.file_scoring.endpoint import Endpoint, Unreachable, in
 from verifier_service.cli.file_scoring.lines import BadLine, Line, digest_of, parse_line, read_raw_lines
 from verifier_service.cli.file_scoring.results import Record, ResultFile, ResultFileError
 from verifier_service.cli.file_scoring.summary import Summary
-from verifier_service.cli.terminal import USAGE_ERROR, console, fail, load_settings
+from verifier_service.cli.terminal import USAGE_ERROR, console, fail, load_settings, prepare_sandbox
 from verifier_service.settings import Settings
 
 SHOWN_BAD_LINES = 20
@@ -63,7 +63,9 @@ def score(
             fail("--url begins with http:// or https://", USAGE_ERROR)
         endpoint = remote(url, token, patience_s)
     else:
-        endpoint = in_process(_offline_settings(sandbox, slots, math_workers))
+        settings = _offline_settings(sandbox, slots, math_workers)
+        prepare_sandbox(settings)
+        endpoint = in_process(settings)
     run = _Run(file, strict=strict)
     try:
         with ResultFile(out) as results:

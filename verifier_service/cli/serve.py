@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from verifier_service.cli.terminal import console, fail, load_settings
+from verifier_service.cli.terminal import console, fail, load_settings, prepare_sandbox
 from verifier_service.settings import Settings
 
 TRY_COMPLETION = "<think>7 times 6</think>\\boxed{42}"
@@ -62,6 +62,7 @@ def serve(
             soft_wrap=True,
         )
     _check_tokens(settings)
+    prepare_sandbox(settings)
     if settings.log_format != "json":  # a log that a program reads holds nothing else
         threading.Thread(target=_announce, args=(settings,), daemon=True, name="announce").start()
     from verifier_service.server import run

@@ -9,12 +9,15 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 
 import docker.errors
 import requests.exceptions
 
 import docker
+from verifier_service.sandbox import image
 from verifier_service.sandbox.bubblewrap_backend import BubblewrapBackend, BubblewrapSlots, try_bubblewrap
 from verifier_service.sandbox.contract import SandboxBackend
 from verifier_service.sandbox.docker_backend import CALL_TIMEOUT_S, ContainerTemplate, DockerBackend, DockerSlots
@@ -47,6 +50,21 @@ def lack_of_engine() -> str | None:
         if client is not None:
             client.close()
     return None
+
+
+def prepare_image(settings: Settings, announce: Callable[[str], None]) -> None:
+    """Where these settings mean Docker, build the sandboxes' image if it is missing or out of date; else do nothing.
+
+    Blocking, for minutes at the first time: done before a start, whose own time is bounded. `announce` is told before
+    it builds. Raises SandboxFault.
+    """
+    by_executor = settings.sandbox == "executor" or settings.executor_socket is not None
+    if by_executor or settings.sandbox not in ("auto", "docker") or lack_of_engine() is not None:
+        return
+    with closing(docker.from_env(timeout=CALL_TIMEOUT_S)) as client:
+        if not image.is_current(client, settings.sandbox_image):
+            announce(f"building the sandboxes' image {settings.sandbox_image} (once; a minute or so)")
+            image.ensure(client, settings.sandbox_image)
 
 
 def make_docker_backend(settings: Settings, events: PoolEvents | None = None) -> DockerBackend:

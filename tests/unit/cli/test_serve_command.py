@@ -19,6 +19,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """The settings that were served; nothing is."""
     seen: list[Settings] = []
     monkeypatch.setattr(server, "run", seen.append)
+    monkeypatch.setattr("verifier_service.cli.serve.prepare_sandbox", lambda settings: None)
     return seen
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group as Stack
 from rich.console import RenderableType
 from rich.table import Table
@@ -60,7 +61,7 @@ class Summary:
         """For a terminal. `new_completions` were scored in this run, within `seconds`."""
         facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
         facts.add_column(style="bold")
-        facts.add_column(justify="right")
+        facts.add_column()
         facts.add_row("groups", f"{self.groups:,}")
         facts.add_row("completions", f"{self.completions:,}")
         facts.add_row("pass rate", _share(self.full, self.rewarded))
@@ -77,7 +78,7 @@ class Summary:
         return Stack(facts, self._outcomes())
 
     def _outcomes(self) -> Table:
-        table = Table("verifier", "outcome", title="verdicts", title_justify="left", title_style="bold")
+        table = Table("verifier", "outcome", box=SIMPLE_HEAD, padding=(0, 2, 0, 0))
         table.add_column("count", justify="right")
         table.add_column("share", justify="right")
         totals: Counter[str] = Counter()
