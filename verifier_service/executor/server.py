@@ -43,6 +43,8 @@ class Executor:
         self._server: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
         self._running = 0
+        self._quiet = asyncio.Event()  # set while no program runs
+        self._quiet.set()
         self._draining = False
         self._starter: asyncio.Task[None] | None = None
         self._ready = False
@@ -81,8 +83,7 @@ class Executor:
                 await self._starter
         with suppress(TimeoutError):
             async with asyncio.timeout(drain_s):
-                while self._running:
-                    await asyncio.sleep(0.02)
+                await self._quiet.wait()
         for task in list(self._clients):
             task.cancel()
         await asyncio.gather(*self._clients, return_exceptions=True)
@@ -135,6 +136,7 @@ class Executor:
         memory_mb, run_id = self._check(kind, body)
         slot_kind = wire.RUN if kind == remote_wire.ASK_RUN else wire.JUDGE
         self._running += 1
+        self._quiet.clear()
         try:
             async with self._backend.exchange(slot_kind, body, memory_mb, deadline_s) as exchange:
                 await link.send(wire.frame(remote_wire.BEGUN))
@@ -143,6 +145,8 @@ class Executor:
             await link.send(wire.frame(wire.DONE, wire.pack_done(run_id, True, reason)))
         finally:
             self._running -= 1
+            if not self._running:
+                self._quiet.set()
 
     async def _relay(self, link: RunnerLink, exchange: Exchange, number: bytes) -> None:
         """Frames from the slot to the client, until DONE, or until the client says STOP or leaves."""

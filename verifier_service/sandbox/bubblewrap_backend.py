@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def bwrap_command(tmpfs_mb: int) -> list[str]:
     for name in ("bin", "sbin", "lib", "lib32", "lib64"):
         path = Path("/") / name
         if path.is_symlink():
-            command += ["--symlink", os.readlink(path), str(path)]
+            command += ["--symlink", str(path.readlink()), str(path)]
         elif path.exists():
             command += ["--ro-bind", str(path), str(path)]
     for shared in ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types"):
@@ -108,10 +109,8 @@ class BubblewrapSlot:
     async def destroy(self) -> None:
         self.link.close()
         if self._process.returncode is None:
-            try:
+            with suppress(ProcessLookupError):
                 self._process.kill()
-            except ProcessLookupError:
-                pass
         await asyncio.shield(self._process.wait())
 
 
@@ -137,7 +136,9 @@ class BubblewrapSlots:
         try:
             python = await asyncio.to_thread(_system_python)
             command = [*bwrap_command(self._tmpfs_mb), python, "-I", "-B", "-c", _START, self._config()]
-            process = await asyncio.create_subprocess_exec(*command, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=stderr.fileno())
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=stderr.fileno()
+            )
         except OSError as error:
             ours.close()
             stderr.close()

@@ -127,7 +127,7 @@ def _create_arguments(template: ContainerTemplate, labels: dict[str, str]) -> di
         "memswap_limit": memory,
         "pids_limit": template.processes + RUNNER_TASKS,
         "nano_cpus": 1_000_000_000,
-        "oom_score_adj": 500,
+        "oom_score_adj": 300,
         "ulimits": [
             docker.types.Ulimit(name="core", soft=0, hard=0),
             docker.types.Ulimit(name="nofile", soft=1024, hard=1024),
@@ -238,7 +238,7 @@ class DockerSlots:
     def remove_all(self) -> None:
         """Blocking: remove every container of this instance, whatever became of its slot."""
         with suppress(*_TROUBLE):
-            filters = {"label": f"{LABEL}.instance={self.instance}"}
+            filters: dict[str, str | list[str] | bool] = {"label": f"{LABEL}.instance={self.instance}"}
             for container in self.client().containers.list(all=True, filters=filters):
                 _remove(container)
 

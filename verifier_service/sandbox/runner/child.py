@@ -72,7 +72,8 @@ class Child:
         self.room = 0
         self.started = 0.0
         self.end: End | None = None
-        self.cause: str | None = None
+        self.cause: str | None = None  # why it was killed, if it was
+        self.crowded = False  # its tree was seen at its process limit
 
     @property
     def pid(self) -> int:
@@ -150,6 +151,10 @@ class Child:
             return self.work.recv(1) == b"C"
         except (BlockingIOError, ConnectionResetError):
             return False
+
+    @property
+    def failed(self) -> bool:
+        return self.end is None or self.end.status != 0
 
     def close(self) -> None:
         self.work.close()

@@ -28,13 +28,14 @@ def _load(source: bytes, name: str, function: str) -> tuple[ModuleType, Callable
     try:
         exec(compile(source, f"<{name}>", "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - trusted source
         return module, module.__dict__[function]
-    except Exception as error:  # noqa: BLE001 - whatever a broken harness raises is its author's to read
+    except Exception as error:
         raise SetupFailed(f"{name}: {type(error).__name__}: {error}") from None
 
 
 def _set_up(setup: bytes) -> bytes:
     source, _ = unpack_work(setup)
-    return source  # type: ignore[no-any-return]
+    assert isinstance(source, bytes)
+    return source
 
 
 def submission_entry(setup: bytes) -> Entry:

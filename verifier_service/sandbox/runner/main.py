@@ -11,6 +11,8 @@ import os
 import select
 import sys
 import traceback
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from . import seccomp, wire
@@ -79,14 +81,18 @@ class Host:
 
 
 def _numpy_entry(setup: bytes) -> Entry:
-    try:
+    with suppress(ImportError):  # a program that wants it then fails by itself, as it should
         __import__("numpy")
-    except ImportError:
-        pass  # a program that wants it then fails by itself, as it should
     return program_entry(setup)
 
 
-ENTRIES = {b"p": program_entry, b"n": _numpy_entry, b"c": compiled_entry, b"s": submission_entry, b"j": judge_entry}
+ENTRIES: dict[bytes, Callable[[bytes], Entry]] = {
+    b"p": program_entry,
+    b"n": _numpy_entry,
+    b"c": compiled_entry,
+    b"s": submission_entry,
+    b"j": judge_entry,
+}
 
 
 def _serve(config: dict[str, Any], listener: int | None) -> None:
@@ -103,9 +109,9 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
         "cgroup": slot.cgroup.memory_bytes() is not None,
         "tasks_peak": slot.cgroup.tasks_peak() is not None,
     }
-    host.send(wire.frame(wire.HELLO, json.dumps(hello).encode()))
     if config["numpy_ahead"]:
-        slot.start_numpy()
+        slot.base(numpy=True)
+    host.send(wire.frame(wire.HELLO, json.dumps(hello).encode()))
     while True:
         slot.prepare()
         kind, body = host.next()
@@ -142,8 +148,6 @@ def main() -> None:
     except (Stopped, BrokenPipeError):
         os._exit(0)
     except BaseException:
-        try:
+        with suppress(OSError):
             Host.send(wire.frame(wire.FAULT, traceback.format_exc()[-4000:].encode("utf-8", "replace")))
-        except OSError:
-            pass
         os._exit(1)

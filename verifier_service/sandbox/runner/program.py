@@ -11,7 +11,8 @@ import builtins
 import gc
 import os
 import sys
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, TracebackType
+from typing import Any, NamedTuple
 
 from .zygote import WORK, Entry, SetupFailed, become, unpack_work
 
@@ -110,7 +111,7 @@ def _exit_status(leaving: SystemExit) -> int:
         return code & 0xFF
     try:
         print(code, file=sys.stderr)
-    except BaseException:  # noqa: BLE001, S110 - stderr may be closed: the interpreter keeps silent then, too
+    except BaseException:  # noqa: S110 - stderr may be closed: the interpreter keeps silent then, too
         pass
     return 1
 
@@ -145,7 +146,8 @@ def finish(main: ModuleType, status: int) -> None:
 
         atexit._run_exitfuncs()
     except BaseException as error:
-        sys.unraisablehook(_Unraisable(error))
+        unraisable: Any = _Unraisable(type(error), error, error.__traceback__, None, None)
+        sys.unraisablehook(unraisable)
     if not _flush():
         status = status or 120
     if threading is None or threading.active_count() == 1:
@@ -161,12 +163,14 @@ def finish(main: ModuleType, status: int) -> None:
     os._exit(status)
 
 
-class _Unraisable:
+class _Unraisable(NamedTuple):
     """The argument that sys.unraisablehook wants."""
 
-    def __init__(self, error: BaseException) -> None:
-        self.exc_type, self.exc_value, self.exc_traceback = type(error), error, error.__traceback__
-        self.err_msg, self.object = None, None
+    exc_type: type[BaseException]
+    exc_value: BaseException | None
+    exc_traceback: TracebackType | None
+    err_msg: str | None
+    object: Any
 
 
 def _flush() -> bool:

@@ -150,7 +150,7 @@ class Slot:
                 break
             held = wire.frame(wire.CASE, wire.pack_case(run.run_id, index, end))
             failed = end.ending != "exited" or end.exit_code != 0
-            if self.host() or self.reason or (failed and run.flags & wire.STOP_ON_ERROR):
+            if self.host() or (failed and run.flags & wire.STOP_ON_ERROR):
                 break
         if compiled is not None:
             self._dismiss(compiled, self.base(numpy))
@@ -175,10 +175,10 @@ class Slot:
         return end
 
     def _rlimits(self, limits: wire.WireLimits) -> tuple[int, int, int, int]:
-        """CPU seconds, processes and file bytes as rlimits: one more of each than allowed, so that passing it is seen."""
+        """CPU seconds (one more than allowed, so that passing it is seen), processes, file bytes, address space."""
         own = len(self.own) if self.submission_uid == os.getuid() else 0
         space = 0 if self.cgroup.memory_bytes() is not None else (limits.memory_mb + SPARE_SPACE_MB) << 20
-        return int(limits.cpu_time_s) + 1, limits.processes + 1 + own, limits.file_bytes, space
+        return int(limits.cpu_time_s) + 1, limits.processes + own, limits.file_bytes, space
 
     def _compile(self, run: wire.RunBody, numpy: bool) -> tuple[Zygote | None, wire.WireTermination | None]:
         """A zygote that has compiled the source, or how the compilation failed."""
@@ -222,7 +222,7 @@ class Slot:
                 break
             send(wire.frame(wire.PAIR, wire.pack_pair(run.run_id, index, submission, judge)))
             failed = judge.ending != "exited" or judge.exit_code != 0
-            if self.host() or self.reason or (failed and run.flags & wire.STOP_ON_ERROR):
+            if self.host() or (failed and run.flags & wire.STOP_ON_ERROR):
                 break
         self._done(run.run_id, b"", send)
 
@@ -271,13 +271,11 @@ class Slot:
             if natural and running:
                 watcher.signs.append(f"left {len(running)} running process(es)")
             self.reason = self.reason or ("left processes" if natural else "")
-            tasks = len(left) + 1
-            for child in watcher.children:
-                if child.cause is None and len(watcher.children) == 1 and tasks > child.limits.processes:
-                    child.cause = "processes"
+            for child in watcher.children[:1]:
+                child.crowded = child.crowded or (natural and len(left) + 1 >= child.limits.processes)
             orphans_cpu_s += self._kill_left(watcher, left)
         over = [child.drain_all() for child in watcher.children]
-        self._cgroup_causes(watcher)
+        self._cgroup_causes(watcher, bool(left))
         full = [child.limits.file_bytes and self.box.disk_full(child.limits.file_bytes) for child in watcher.children[:1]]
         ends = [self._termination(child, watcher, orphans_cpu_s) for child in watcher.children]
         for i, end in enumerate(ends):
@@ -311,20 +309,25 @@ class Slot:
             cpu_s += more
         return cpu_s
 
-    def _cgroup_causes(self, watcher: Watcher) -> None:
-        """What the container's counters tell: a kernel OOM kill, and more tasks at one time than allowed."""
+    def _cgroup_causes(self, watcher: Watcher, left: bool) -> None:
+        """What the counters tell: a kernel OOM kill; and a tree that reached its process limit, and then failed.
+
+        A program that is refused a process, copes and exits with 0 has passed no limit.
+        """
         oom = self.cgroup.oom_kills()
         memory = oom is not None and watcher.oom is not None and oom > watcher.oom
         peak = self.cgroup.tasks_peak() or 0
         grown, self.peak = peak > self.peak, max(peak, self.peak)
+        others = watcher.rest + len(watcher.children) - 1
         for child in watcher.children:
             if memory and child.cause in (None, "memory"):
                 child.cause = "memory"
                 self.reason = "oom"
-            elif grown and len(watcher.children) == 1 and child.cause is None:
-                if peak > watcher.rest + child.limits.processes:
-                    child.cause = "processes"
-            if child.cause == "processes":
+                continue
+            reached = child.crowded or (grown and peak >= others + child.limits.processes)
+            failed = child.cause in ("cpu_time", "wall_time") or (child.cause is None and (left or child.failed))
+            if reached and failed and child is watcher.children[0]:
+                child.cause = "processes"
                 self.reason = "processes"
 
     def _termination(self, child: Child, watcher: Watcher, orphans_cpu_s: float) -> wire.WireTermination:

@@ -198,10 +198,9 @@ class Watcher:
 
     def _check_usage(self, child: Child, limits: wire.WireLimits) -> None:
         cpu_s, tasks, memory = self._usage(child)
+        child.crowded = child.crowded or tasks >= limits.processes
         if cpu_s > limits.cpu_time_s:
             self.kill(child, "cpu_time")
-        elif tasks > limits.processes:
-            self.kill(child, "processes")
         elif memory is not None and memory > limits.memory_mb << 20:
             self.kill(child, "memory")
 

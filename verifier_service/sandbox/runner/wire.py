@@ -131,8 +131,9 @@ def _blobs(body: bytes, offset: int, count: int) -> Iterator[tuple[bytes, int]]:
 
 def _take(body: bytes, offset: int, count: int) -> tuple[list[bytes], int]:
     taken = []
-    for data, offset in _blobs(body, offset, count):  # noqa: B020 - the offset is carried on purpose
+    for data, end in _blobs(body, offset, count):
         taken.append(data)
+        offset = end
     return taken, offset
 
 

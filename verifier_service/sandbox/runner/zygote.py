@@ -17,6 +17,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 WORK = "/box/work"
 CONTROL_FD = 3
@@ -87,6 +88,9 @@ def become(uid: int, limits: tuple[int, int, int, int]) -> None:
     bytes of address space where no cgroup holds the memory, else 0)."""
     os.setsid()
     cpu_s, processes, file_bytes, space = limits
+    score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+    os.write(score, b"1000")  # out of memory, the kernel takes the submission, not the zygotes
+    os.close(score)
     if space:
         resource.setrlimit(resource.RLIMIT_AS, (space, space))
     if uid != os.getuid():
@@ -196,11 +200,11 @@ def import_prelude(with_numpy: bool) -> None:
     sys.path[:0] = [WORK]
 
 
-def pack_work(*values: object) -> bytes:
+def pack_work(*values: Any) -> bytes:
     return marshal.dumps(values)
 
 
-def unpack_work(message: bytes) -> tuple[object, ...]:
+def unpack_work(message: bytes) -> tuple[Any, ...]:
     """Only the runner writes work messages, so marshal reads trusted bytes."""
-    values: tuple[object, ...] = marshal.loads(message)  # noqa: S302
+    values: tuple[Any, ...] = marshal.loads(message)  # noqa: S302
     return values
