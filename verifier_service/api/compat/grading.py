@@ -17,9 +17,10 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from verifier_protocol import Group, GroupResult, UnscoredReason, UnscoredVerdict
-from verifier_service.api.problems import problem_response
+from verifier_service.api.problems import RequestRefused, problem_response
 from verifier_service.faults import Overloaded
 from verifier_service.scoring.scorer import Scorer
+from verifier_service.verifiers.base import SpecRefused
 
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 5.0
 
@@ -43,7 +44,7 @@ async def grade(request: Request, groups: Sequence[Group], deadline_s: float, si
 
     Raises:
         Unscored: one was not, within the deadline.
-        SpecRefused: a spec that this deployment refuses.
+        RequestRefused: 422; a spec that this deployment refuses.
     """
     scorer: Scorer = request.app.state.parts.scorer
     end = time.monotonic() + deadline_s
@@ -56,6 +57,9 @@ async def grade(request: Request, groups: Sequence[Group], deadline_s: float, si
             answer = await scorer.score([groups[i] for i in todo], max(0.01, end - time.monotonic()), size_bytes)
         except Overloaded:
             pass
+        except SpecRefused as e:
+            field = e.field.partition(".verifiers[")[2].partition("].")[2]
+            raise RequestRefused(422, f"{field}: {e}", field) from None
         else:
             found = [_fault_of(result) for result in answer.groups]
             for i, result, why in zip(todo, answer.groups, found, strict=True):

@@ -128,7 +128,8 @@ def reply_in(query: str, prompt: str, field: str) -> str:
         return _without_closings(query[overlap:])
     for opening in TURN_OPENINGS:
         if (turns := prompt.count(opening)) and query.count(opening) >= turns:
-            return _without_closings(query.split(opening, turns)[turns])
+            rest = query.split(opening, turns)[turns]
+            return _without_closings(rest.removeprefix(prompt.rpartition(opening)[2]))
     raise RequestRefused(422, f"{field} does not begin with its prompt, so that the reply can't be told from it", field)
 
 
