@@ -76,6 +76,25 @@ def test_a_gold_that_cannot_be_read_is_a_bad_task_and_no_zero(live: Any) -> None
     assert (verdict["reason"], verdict["retryable"]) == ("bad_task", False)
 
 
+@pytest.mark.parametrize(
+    ("escaped", "reward"),
+    [
+        (r"\\boxed{\ud8004}", 0.0),
+        (r"\udfff\\boxed{4}", 1.0),
+        (r"\ud83d\ude00\\boxed{4}", 1.0),
+        (r"\ud800\ud83d\ude00\\boxed{4}", 1.0),
+        (r"\\\\ud800 \\boxed{4}", 1.0),
+    ],
+)
+def test_a_lone_surrogate_is_a_character_like_any_other_and_costs_the_batch_nothing(
+    live: Any, escaped: str, reward: float
+) -> None:
+    raw = f'{{"groups": [{{"completions": ["{escaped}", "\\\\boxed{{4}}"], "verifiers": [{{"kind": "math", "gold": "4"}}]}}]}}'
+    reply = live.http.post("/score", content=raw, headers={"content-type": "application/json"})
+    assert reply.status_code == 200, reply.text
+    assert reply.json()["groups"][0]["rewards"] == [reward, 1.0]
+
+
 def test_a_wrong_answer_shows_nothing_of_the_gold(live: Any) -> None:
     reply = live.http.post("/score", json={"completion": WRONG, "gold": "987654321987"})
     assert reply.json()["groups"][0]["rewards"] == [0.0]
