@@ -54,14 +54,20 @@ _GROUPS = TypeAdapter(list[Group])
 class Item:
     """A distinct completion: its JSON, a verdict for each verifier once there is one, and where the caller has it first.
 
-    `origin` is (index of the group, index of the completion); `copies` says how often it was given.
+    `origin` is (index of the group, index of the completion); `copies` says how often it was given. The JSON is made
+    when a chunk is cut, so that the first chunk is on its way before the last one is encoded.
     """
 
     text: str
-    body: bytes
     verdicts: list[Verdict | None]
     origin: tuple[int, int]
     copies: int = 0
+    body: bytes = b""
+
+    def encoded(self) -> bytes:
+        if not self.body:
+            self.body = encode_text(self.text)
+        return self.body
 
 
 @dataclass(slots=True, eq=False)
@@ -151,7 +157,7 @@ def make_views(groups: Iterable[Group]) -> list[View]:
             text = completion_text(completion)
             item = job.items.get(text)
             if item is None:
-                item = job.items[text] = Item(text, encode_text(text), [None] * len(specs), (index, n))
+                item = job.items[text] = Item(text, [None] * len(specs), (index, n))
             item.copies += 1
             view.items.append(item)
         views.append(view)
@@ -182,13 +188,13 @@ def cut_chunks(pieces: Iterable[Piece], max_bytes: int, max_work: float) -> Iter
         item_work = sum(piece.job.work[v] for v in piece.verifiers)
         part: list[Item] = []
         for item in piece.items:
-            added = len(item.body) + ITEM_OVERHEAD_BYTES + (0 if part else head)
+            added = len(item.encoded()) + ITEM_OVERHEAD_BYTES + (0 if part else head)
             if (chunk or part) and (size + added > max_bytes or work + item_work > max_work):
                 if part:
                     chunk.append(Piece(piece.job, piece.verifiers, part))
                 yield chunk
                 chunk, part, size, work = [], [], BODY_OVERHEAD_BYTES, 0.0
-                added = len(item.body) + ITEM_OVERHEAD_BYTES + head
+                added = len(item.encoded()) + ITEM_OVERHEAD_BYTES + head
             part.append(item)
             size += added
             work += item_work
@@ -218,7 +224,7 @@ def encode_chunk(chunk: Chunk, deadline_s: float) -> bytes:
     """The body of one request. Group ids are the positions in the chunk: the answer must echo them in order."""
     groups = []
     for position, piece in enumerate(chunk):
-        completions = b",".join(item.body for item in piece.items)
+        completions = b",".join(item.encoded() for item in piece.items)
         specs = b",".join(piece.job.spec_bodies[v] for v in piece.verifiers)
         groups.append(b'{"id":"%d","completions":[%s],"verifiers":[%s]}' % (position, completions, specs))
     return b'{"groups":[%s],"deadline_s":%s}' % (b",".join(groups), repr(round(deadline_s, 3)).encode())

@@ -18,6 +18,7 @@ from verifier_protocol import Outcome, ScoredVerdict, Verdict, VerifierId, Verif
 
 log = logging.getLogger(__name__)
 
+MOST_BEGUN = 4096
 UNSTABLE_OUTCOMES = frozenset({Outcome.TIME_LIMIT_EXCEEDED})
 
 
@@ -36,6 +37,7 @@ class VerdictCache:
         self._versions: dict[str, tuple[VerifierId, float]] = {}
         self._announced: set[tuple[str, VerifierId]] = set()
         self._verdicts: OrderedDict[bytes, ScoredVerdict] = OrderedDict()
+        self._begun: dict[tuple[str, str, bytes], hashlib.blake2b] = {}
 
     @property
     def enabled(self) -> bool:
@@ -47,11 +49,15 @@ class VerdictCache:
     def learn(self, kind: str, verifier: VerifierId) -> None:
         """This version answers for this kind now; what another one said is no longer found."""
         known = self._versions.get(kind)
-        if known is not None and known[0] != verifier and (kind, verifier) not in self._announced:
-            self._announced.add((kind, verifier))
-            old, new = known[0].version, verifier.version
-            log.warning("the %s verifier changed from version %r to %r: the reward function changed with it", kind, old, new)
+        if known is not None and (known[0].version != verifier.version or known[0].name != verifier.name):
+            self._announce(kind, known[0], verifier)
         self._versions[kind] = (verifier, time.monotonic())
+
+    def _announce(self, kind: str, old: VerifierId, new: VerifierId) -> None:
+        if (kind, new) not in self._announced:
+            self._announced.add((kind, new))
+            said = "the %s verifier changed from version %r to %r: the reward function changed with it"
+            log.warning(said, kind, old.version, new.version)
 
     def knows(self, kind: str) -> bool:
         """Whether anything may be looked up for this kind: its version is known."""
@@ -80,10 +86,13 @@ class VerdictCache:
         while len(self._verdicts) > self._entries:
             self._verdicts.popitem(last=False)
 
-    @staticmethod
-    def _key(verifier: VerifierId, spec: bytes, text: str) -> bytes:
-        digest = hashlib.blake2b(spec, digest_size=16)
-        for part in (verifier.name, verifier.version):
-            digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    def _key(self, verifier: VerifierId, spec: bytes, text: str) -> bytes:
+        question = (verifier.name, verifier.version, spec)
+        begun = self._begun.get(question)
+        if begun is None:
+            if len(self._begun) >= MOST_BEGUN:
+                self._begun.clear()
+            begun = self._begun[question] = hashlib.blake2b(repr(question).encode(), digest_size=16)
+        digest = begun.copy()
         digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.digest()

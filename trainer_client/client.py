@@ -230,6 +230,7 @@ class VerifierClient:
             async with asyncio.TaskGroup() as tasks:
                 for chunk in cut_chunks(pieces, self.settings.chunk_bytes, work):
                     tasks.create_task(sender.send(chunk))
+                    await asyncio.sleep(0)  # this chunk is sent while the next is encoded
         except BaseExceptionGroup as group:
             raise _first_cause(group) from None
 

@@ -8,10 +8,11 @@ answer, and none of its numbers is used.
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -156,7 +157,8 @@ def _problem(content: bytes) -> tuple[str, str | None]:
 
 def _read_answer(chunk: Chunk, content: bytes, url: str) -> ScoreResponse:
     try:
-        response = ScoreResponse.model_validate_json(content)
+        with _no_collection():
+            response = ScoreResponse.model_validate_json(content)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         path = ".".join(str(part) for part in first["loc"])
@@ -165,6 +167,19 @@ def _read_answer(chunk: Chunk, content: bytes, url: str) -> ScoreResponse:
     if fault is not None:
         raise AttemptFailed("broken", f"{url} sent no valid answer: {fault}")
     return response
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """No garbage collection while one call into native code makes tens of thousands of objects, none of them garbage:
+    it would take longer than the call. No other thread runs Python meanwhile, so nobody else is affected."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def answer_fault(chunk: Chunk, response: ScoreResponse) -> str | None:
