@@ -1,0 +1,470 @@
+"""Running test code: statements with asserts, `check(candidate)`, unittest classes and pytest functions.
+
+The test's module runs statement by statement in a namespace whose missing names are the submission's. Order of names:
+the test's own, built-in ones, usual modules and typing names, the submission's; so that a submission can't replace the
+`abs` or `sorted` that a test compares with. Only the name under test may be that of a built-in function.
+
+Who is to blame for a failure: before the test has called the submission, the test (`BadTask`); afterwards, or where a
+name is missing that the test doesn't define itself, the submission.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import importlib.machinery
+import sys
+import time
+import types
+import typing
+import unittest
+from collections.abc import Callable
+from typing import Any
+
+from verifier_service.verifiers.code.harness.mini_pytest import Outcome, PytestItem, collect, install, run_item
+from verifier_service.verifiers.code.harness.proxies import Unproxiable
+
+PRESET_MODULES = frozenset(
+    "math random re string time collections itertools functools operator heapq bisect copy json datetime decimal fractions "
+    "statistics numpy typing unittest pytest".split()
+)
+PRESET_FROM = {
+    "collections": ("Counter", "OrderedDict", "defaultdict", "deque", "namedtuple"),
+    "decimal": ("Decimal",),
+    "fractions": ("Fraction",),
+    "copy": ("deepcopy",),
+    "math": ("inf", "isclose", "nan", "pi"),
+}
+MISSING_LIBRARIES = frozenset("pandas scipy sympy torch tensorflow sklearn hypothesis requests networkx matplotlib".split())
+CHECKERS = ("check", "check_solution", "check_candidate", "run_tests", "test", "run_test")
+CANDIDATES = ("candidate", "solution", "func", "f")
+STREAM_WORDS = ("capsys", "capfd", "stdout", "stdin", "input", "print")
+
+Begin = Callable[[int], None]
+Ended = Callable[[int, str, str, float], None]
+
+
+class BadTask(Exception):
+    """The test code itself can't be run; the message says why and quotes nothing of it."""
+
+
+class Stop(Exception):
+    """A test failed and the rest is not wanted."""
+
+
+class Namespace(dict[str, Any]):
+    """The test module's globals."""
+
+    def __init__(self, name: str, resolve: Callable[[str], Any]) -> None:
+        super().__init__(__name__=name, __builtins__=builtins)
+        self.resolve = resolve
+
+    def __missing__(self, name: str) -> Any:
+        return self.resolve(name)
+
+
+class AssertRun:
+    """One run of test code.
+
+    Args:
+        lookup: finds a name of the submission, or raises NameError.
+    """
+
+    def __init__(self, code: str, entry_point: str | None, lookup: Callable[[str], Any], module_name: str) -> None:
+        self.entry_point = entry_point
+        self.lookup = lookup
+        self.tree = _parsed(code)
+        self.looks_at_streams = any(word in code for word in STREAM_WORDS)
+        self.bound = _bound_names(self.tree)
+        self.ours = self._names_under_test()
+        self.space = Namespace(module_name, self._resolve)
+        self.module = types.ModuleType(module_name)
+        self.units = [index for index, statement in enumerate(self.tree.body) if _asserts(statement, self.tree)]
+        self.checker = self._checker()
+        self.total = len(self.units) + self._static_tests() + (self.checker is not None)
+        if not self.total:
+            raise BadTask("the test code has no assertion and no test function")
+        self.flags = _future_flags(self.tree)
+        self.missed = False
+
+    def execute(
+        self,
+        *,
+        stop: bool,
+        begin: Begin,
+        ended: Ended,
+        planned: Callable[[int], None],
+        touched: Callable[[], bool],
+        checked: Callable[[], None],
+        in_words: Callable[[BaseException], str],
+    ) -> None:
+        """Run all tests in order.
+
+        Raises:
+            BadTask: the test code is broken, skips everything or never calls the submission.
+        """
+        self.begin, self.ended, self.touched, self.checked, self.in_words = begin, ended, touched, checked, in_words
+        self.stop, self.number, self.passed, self.skipped = stop, 0, 0, 0
+        sys.modules[self.space["__name__"]] = self.module
+        self._install()
+        try:
+            self._run_statements()
+            if self.checker is not None:
+                checker, target = self.checker
+                self._run_unit(lambda: self.space[checker](self._resolve(target)))
+            items = collect(self.space, self._candidate_fixture)
+            cases = self._unittest_suites()
+            planned(len(self.units) + (self.checker is not None) + len(items) + sum(suite.countTestCases() for suite in cases))
+            self._run_items(items)
+            for suite in cases:
+                suite.run(_Result(self))
+        except Stop:
+            return
+        if self.passed and not self.touched():
+            raise BadTask("the tests pass without calling the submission")
+        if not self.number:
+            raise BadTask("no test ran: all are skipped")
+
+    def _run_statements(self) -> None:
+        units = set(self.units)
+        for index, statement in enumerate(self.tree.body):
+            code = compile(ast.Module([statement], []), "<tests>", "exec", flags=self.flags, dont_inherit=True)
+            if index in units:
+                self._run_unit(lambda code=code: exec(code, self.space))  # type: ignore[misc]
+                continue
+            failure = self._failure(lambda code=code: exec(code, self.space))  # type: ignore[misc]
+            if failure is not None:  # without its set-up the rest means nothing
+                self.begin(self.number)
+                self.ended(self.number, *failure, 0.0)
+                raise Stop
+
+    def _run_unit(self, body: Callable[[], Any]) -> None:
+        number = self._begun()
+        started = time.monotonic()
+        failure = self._failure(body)
+        self._over(number, failure, time.monotonic() - started)
+
+    def _run_items(self, items: list[PytestItem]) -> None:
+        for item in items:
+            number = self._begun()
+            started = time.monotonic()
+            seen: list[Outcome] = []
+            failure = self._failure(lambda item=item, seen=seen: seen.append(run_item(item)))  # type: ignore[misc]
+            if failure is None and seen[0] is not Outcome.PASSED:
+                if seen[0] is Outcome.XPASSED:
+                    failure = "incorrect", "expected to fail"
+                else:
+                    self._not_counted(number)
+                    continue
+            self._over(number, failure, time.monotonic() - started)
+
+    def _begun(self) -> int:
+        number = self.number
+        self.number += 1
+        self.begin(number)
+        return number
+
+    def _not_counted(self, number: int) -> None:
+        """The test's author skips it: it says nothing of the submission."""
+        self.number -= 1
+        self.skipped += 1
+        self.ended(number, "skipped", "", 0.0)
+
+    def _over(self, number: int, failure: tuple[str, str] | None, wall_s: float) -> None:
+        if failure is None:
+            self.passed += 1
+        outcome, note = failure or ("correct", "")
+        self.ended(number, outcome, note, wall_s)
+        if failure is not None and self.stop:
+            raise Stop
+
+    def _failure(self, body: Callable[[], Any]) -> tuple[str, str] | None:
+        """Run it; (outcome, note) of its failure, or None. Whatever a test catches, a dead submission has failed."""
+        try:
+            body()
+        except (Stop, BadTask, Unproxiable):
+            raise
+        except BaseException as error:
+            self.checked()
+            return self.blame(error)
+        self.checked()
+        return None
+
+    def blame(self, error: BaseException) -> tuple[str, str]:
+        """(outcome, note) of a failed test. Raises BadTask when the test can only blame itself."""
+        foreign = bool(error.__dict__.get("__from_other_end__"))
+        missing = bool(error.__dict__.get("__missing__")) or (self.missed and isinstance(error, (ImportError, AttributeError)))
+        if not foreign and not missing and not self.touched():
+            raise BadTask(f"the test code fails by itself, before it calls the submission: {type(error).__name__}") from None
+        if missing:
+            return "runtime_error", f"{type(error).__name__}: the submission lacks a name that the test uses"
+        if foreign:
+            return "runtime_error", self.in_words(error)
+        if isinstance(error, AssertionError):
+            return "incorrect", ""
+        return "incorrect", f"{type(error).__name__} in the test"
+
+    # ---- names
+
+    def _resolve(self, name: str) -> Any:
+        """A global name that the test module doesn't have. Raises KeyError for built-in names and unknown ones."""
+        if name.startswith("__") and name.endswith("__"):
+            raise KeyError(name)
+        if name in vars(builtins) and name not in self.ours:
+            raise KeyError(name)
+        if name in self.bound and name not in self.ours:
+            raise KeyError(name)
+        if name not in self.ours:
+            preset = self._preset(name)
+            if preset is not None:
+                return preset
+        if name in CANDIDATES and name not in self.ours and self.entry_point:
+            try:
+                return self._submitted(name)
+            except NameError:
+                return self._submitted(self.entry_point)
+        return self._submitted(name)
+
+    def _submitted(self, name: str) -> Any:
+        try:
+            return self.lookup(name)
+        except NameError as missing:
+            method = self._solution_method(name)
+            if method is not None:
+                return method
+            missing.__dict__["__missing__"] = True
+            self.missed = True
+            raise
+
+    def _solution_method(self, name: str) -> Any:
+        """A method of the submission's `class Solution`, for tests that call it as a function."""
+        if name == "Solution" or name != self.entry_point:
+            return None
+        try:
+            return getattr(self.lookup("Solution")(), name)
+        except (NameError, AttributeError):
+            return None
+
+    def _preset(self, name: str) -> Any:
+        if name == "np":
+            name = "numpy"
+        if name in PRESET_MODULES:
+            try:
+                return importlib.import_module(name)
+            except ImportError:
+                return None
+        for module, names in PRESET_FROM.items():
+            if name in names:
+                return getattr(importlib.import_module(module), name)
+        return getattr(typing, name) if name in typing.__all__ and name != "Text" else None
+
+    def _names_under_test(self) -> frozenset[str]:
+        """Names that are the submission's even where something built-in has them too."""
+        if self.entry_point is not None and self.entry_point not in self.bound:
+            return frozenset({self.entry_point})
+        used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        free = used - self.bound - set(vars(builtins)) - set(CANDIDATES)
+        if any(self._preset(name) is None for name in free):
+            return frozenset()
+        called = {node.func.id for node in ast.walk(self.tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+        return frozenset(called - self.bound)
+
+    def _candidate_fixture(self, name: str) -> Any:
+        if name in (*CANDIDATES, self.entry_point) and self.entry_point:
+            return self._submitted(self.entry_point)
+        raise BadTask(f"a test asks for the fixture {name[:60]}, which doesn't exist here")
+
+    def _install(self) -> None:
+        install()
+        unittest.main = lambda *args, **kwargs: None  # type: ignore[assignment,misc]
+        sys.meta_path.append(SubmissionFinder(self._submitted))
+
+    # ---- what there is to run
+
+    def _checker(self) -> tuple[str, str] | None:
+        """(function, name under test) for test code that defines `check(candidate)` and leaves calling it to us."""
+        called = {
+            statement.value.func.id
+            for statement in self.tree.body
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and isinstance(statement.value.func, ast.Name)
+        }
+        for statement in self.tree.body:
+            if isinstance(statement, ast.FunctionDef) and statement.name in CHECKERS and statement.name not in called:
+                if len(statement.args.args) == 1 and self.entry_point is not None and not statement.decorator_list:
+                    return statement.name, self.entry_point
+        return None
+
+    def _static_tests(self) -> int:
+        """Test functions and methods, parameters not counted."""
+        checker = self.checker[0] if self.checker else None
+        found = 0
+        for statement in self.tree.body:
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                found += statement.name.startswith("test") and statement.name != checker
+            elif isinstance(statement, ast.ClassDef):
+                found += sum(isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and part.name.startswith("test") for part in statement.body)
+        return found
+
+    def _unittest_suites(self) -> list[unittest.TestSuite]:
+        loader = unittest.TestLoader()
+        classes = [
+            value
+            for value in self.space.values()
+            if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == self.space["__name__"]
+        ]
+        return [loader.loadTestsFromTestCase(kind) for kind in classes]
+
+
+class _Result(unittest.TestResult):
+    """Passes unittest's outcomes on, one test at a time."""
+
+    def __init__(self, run: AssertRun) -> None:
+        super().__init__()
+        self.run, self.failure, self.counts, self.begun = run, None, True, -1  # type: ignore[assignment]
+
+    def startTest(self, test: unittest.TestCase) -> None:
+        self.failure: tuple[str, str] | None = None
+        self.counts, self.started = True, time.monotonic()
+        self.begun = self.run._begun()
+
+    def stopTest(self, test: unittest.TestCase) -> None:
+        number, self.begun = self.begun, -1
+        self.run.checked()
+        if not self.counts:
+            self.run._not_counted(number)
+            return
+        self.run._over(number, self.failure, time.monotonic() - self.started)
+
+    def _failed(self, error: Any) -> None:
+        failure = self.run.blame(error[1])
+        if self.begun < 0:  # a class's set-up failed: its tests won't start
+            number = self.run._begun()
+            self.run._over(number, failure, 0.0)
+            raise Stop
+        self.failure = self.failure or failure
+
+    def addError(self, test: unittest.TestCase, err: Any) -> None:
+        if isinstance(err[1], (Stop, BadTask, Unproxiable)):
+            raise err[1]
+        self._failed(err)
+
+    def addFailure(self, test: unittest.TestCase, err: Any) -> None:
+        self._failed(err)
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
+        if err is not None:
+            self._failed(err)
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
+        self.counts = False
+
+    def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:
+        self.counts = False
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
+        self.failure = "incorrect", "expected to fail"
+
+
+class SubmissionFinder:
+    """Modules that don't exist here are the submission's: tests import it by whatever name its file was to have."""
+
+    def __init__(self, submitted: Callable[[str], Any]) -> None:
+        self.submitted = submitted
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if "." in name or name in MISSING_LIBRARIES or name in sys.stdlib_module_names or name == "numpy":
+            return None
+        return importlib.machinery.ModuleSpec(name, self)  # type: ignore[arg-type]
+
+    def create_module(self, spec: Any) -> Any:
+        return SubmissionModule(spec.name, self.submitted)
+
+    def exec_module(self, module: Any) -> None:
+        """Nothing to do: the submission is loaded already."""
+
+
+class SubmissionModule(types.ModuleType):
+    """The submission as an imported module."""
+
+    def __init__(self, name: str, submitted: Callable[[str], Any]) -> None:
+        super().__init__(name)
+        self.__dict__["__submitted__"] = submitted
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return self.__dict__["__submitted__"](name)
+        except NameError as missing:
+            raise AttributeError(str(missing)) from None
+
+
+def _parsed(code: str) -> ast.Module:
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        where = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise BadTask(f"the test code is no valid Python: {type(error).__name__}{where}") from None
+
+
+def _future_flags(tree: ast.Module) -> int:
+    import __future__
+
+    flags = 0
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            flags |= sum(getattr(__future__, alias.name).compiler_flag for alias in statement.names if hasattr(__future__, alias.name))
+    return flags
+
+
+def _bound_names(tree: ast.Module) -> frozenset[str]:
+    """Names that the module's own top level binds, also inside its blocks, but not inside functions and classes."""
+    found: set[str] = set()
+    todo: list[ast.AST] = list(tree.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+            continue
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            found.add(node.name)
+        elif isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            continue
+        todo.extend(ast.iter_child_nodes(node))
+    return frozenset(found)
+
+
+def _asserts(statement: ast.stmt, tree: ast.Module) -> bool:
+    """Whether a top-level statement verifies something when it runs."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) or _is_main_guard(statement):
+        return False
+    return _verifies(statement, {part.name: part for part in tree.body if isinstance(part, ast.FunctionDef)}, set())
+
+
+def _verifies(root: ast.AST, functions: dict[str, ast.FunctionDef], seen: set[str]) -> bool:
+    for node in ast.walk(root):
+        if isinstance(node, (ast.Assert, ast.Raise)):
+            return True
+        if isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            if name.startswith(("assert", "raises", "fail")) or name == "exit":
+                return True
+            if name in functions and isinstance(node.func, ast.Name) and name not in seen:
+                seen.add(name)
+                if _verifies(functions[name], functions, seen):
+                    return True
+    return False
+
+
+def _is_main_guard(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.If)
+        and isinstance(statement.test, ast.Compare)
+        and isinstance(statement.test.left, ast.Name)
+        and statement.test.left.id == "__name__"
+    )

@@ -1,0 +1,241 @@
+"""The judge's process: holds the tests, calls the submission through stand-ins, compares here, and reports.
+
+Reports are JSON frames, in order: `plan` (how many tests), `begin` and `test` for each test, `load_failed`, `bad_task`,
+`unproxiable`, `signs`, and `done` at the end of a complete run. What never gets its `test` frame has not passed.
+Texts of the tests' own assertions are never reported, since they may show what was expected.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import io
+import json
+import sys
+import time
+import types
+from collections.abc import Callable
+from typing import Any
+
+from verifier_service.verifiers.code.harness.agree import agrees
+from verifier_service.verifiers.code.harness.asserts import AssertRun, BadTask
+from verifier_service.verifiers.code.harness.peer import Gone, Peer
+from verifier_service.verifiers.code.harness.proxies import Oversized, Unproxiable, _probe, is_remote
+
+NOTE_CHARS = 300
+RECURSION_LIMIT = 15_000
+TEST_MODULE = "tests"
+GRANTED_DUNDERS = ("__name__", "__qualname__", "__doc__")
+
+Report = Callable[[dict[str, Any]], None]
+
+
+class Judge:
+    """One run of one task against one submission."""
+
+    def __init__(self, task: dict[str, Any], channel_fd: int, report: Report) -> None:
+        self.task = task
+        self.report = report
+        self.peer = Peer(channel_fd, serve_submission, restrains=True)
+        self.peer.after_reply = self._after_reply
+        self.cpu_s = 0.0
+
+    def run(self) -> None:
+        """Load the submission, run the tests, report."""
+        try:
+            if self.task["style"] == "function":
+                self._run_function()
+            else:
+                self._run_asserts()
+        except Gone:
+            self.report({"kind": "gone", "why": self.peer.gone})
+        except BadTask as fault:
+            self.report({"kind": "bad_task", "detail": str(fault)[:NOTE_CHARS]})
+        except Unproxiable as fault:
+            self.report({"kind": "unproxiable", "detail": str(fault)[:NOTE_CHARS]})
+        else:
+            self.report({"kind": "done"})
+        if self.peer.signs:
+            self.report({"kind": "signs", "signs": self.peer.signs})
+
+    def _load(self, *, mirrors: bool = False) -> bool:
+        try:
+            self.peer.request("load", mirrors)
+        except Gone:
+            raise
+        except BaseException as error:
+            outcome = "compile_error" if isinstance(error, SyntaxError) else "runtime_error"
+            self.report({"kind": "load_failed", "outcome": outcome, "note": in_words(error)})
+            return False
+        return True
+
+    def _run_function(self) -> None:
+        cases = self.task["cases"]
+        if not self._load():
+            return
+        for number, case in enumerate(cases):
+            outcome, note = self._timed(number, lambda case=case: self._judge_case(case))
+            if outcome != "correct" and self.task["stop"]:
+                return
+
+    def _judge_case(self, case: dict[str, Any]) -> tuple[str, str]:
+        task = self.task
+        try:
+            got = self.peer.request("invoke", task["entry_point"], case["args"], case["kwargs"], task["inplace_arg"])
+        except Gone:
+            raise
+        except BaseException as error:
+            return "runtime_error", in_words(error)
+        if isinstance(got, Oversized):
+            return "output_limit_exceeded", f"the result is {got.why}"
+        if agrees(case["expected"], got, task["float_tol"], task["rel_tol"]):
+            return "correct", ""
+        if is_remote(got):
+            if "__eq__" in dir(type(got)):
+                _probe(got)
+            return "incorrect", f"the result is a {type(got).__name__[:60]}, not plain data"
+        return "incorrect", ""
+
+    def _run_asserts(self) -> None:
+        run = AssertRun(self.task["code"], self.task["entry_point"], self._lookup, TEST_MODULE)
+        self.report({"kind": "plan", "total": run.total})
+        if not self._load(mirrors=run.looks_at_streams):
+            return
+        run.execute(
+            stop=self.task["stop"],
+            begin=lambda number: self.report({"kind": "begin", "test": number}),
+            ended=self._report_test,
+            planned=lambda total: self.report({"kind": "plan", "total": total}),
+            touched=lambda: self.peer.touches > 0,
+            checked=self._check_alive,
+            in_words=in_words,
+        )
+
+    def _lookup(self, name: str) -> Any:
+        """A name of the submission, or raise NameError."""
+        try:
+            return self.peer.request("get", name)
+        except AttributeError:
+            raise NameError(f"the submission defines no {name}") from None
+
+    def _check_alive(self) -> None:
+        if self.peer.gone:
+            raise Gone(self.peer.gone)
+
+    def _timed(self, number: int, judge: Callable[[], tuple[str, str]]) -> tuple[str, str]:
+        self.report({"kind": "begin", "test": number})
+        started = time.monotonic()
+        outcome, note = judge()
+        self._report_test(number, outcome, note, time.monotonic() - started)
+        return outcome, note
+
+    def _report_test(self, number: int, outcome: str, note: str, wall_s: float) -> None:
+        cpu_s, self.cpu_s = self.cpu_s, 0.0
+        self.report({"kind": "test", "test": number, "outcome": outcome, "note": note, "wall_s": wall_s, "cpu_s": cpu_s})
+
+    def _after_reply(self, news: Any) -> None:
+        """What comes with each reply: CPU seconds, as the submission says, and what it printed meanwhile."""
+        if type(news) is not list or len(news) != 2:
+            return
+        if type(news[0]) in (int, float) and 0 <= news[0] < 1e6:
+            self.cpu_s += news[0]
+        if type(news[1]) is str and sys.stdout is not sys.__stdout__:
+            sys.stdout.write(news[1])
+
+
+def serve_submission(peer: Peer, operation: str, arguments: list[Any]) -> Any:
+    """What the submission may do with what a test handed to it: call it and use it, never look inside."""
+    if operation == "input" and len(arguments) == 1:
+        return _read_input(arguments[0])
+    if operation == "call" and len(arguments) == 3 and may_call(arguments[0]):
+        callee, positional, keywords = arguments
+        return callee(*tuple(positional), **dict(keywords))
+    if operation == "op" and len(arguments) == 3 and type(arguments[0]) is str and type(arguments[2]) is tuple:
+        dunder, owner, operands = arguments
+        if dunder in USABLE and may_use(owner):
+            return getattr(type(owner), dunder)(owner, *operands)
+    if operation in ("attr", "setattr") and len(arguments) >= 2 and type(arguments[1]) is str:
+        return _attribute(operation, *arguments)
+    if operation == "await" and len(arguments) == 1 and may_use(arguments[0]):
+        return _awaited_here(arguments[0])
+    peer.sign("reached for the inside of a test's object")
+    raise AttributeError("not available to the submission")
+
+
+USABLE = frozenset(
+    "__len__ __iter__ __next__ __reversed__ __contains__ __getitem__ __setitem__ __delitem__ __bool__ __int__ __float__ __index__ "
+    "__str__ __repr__ __format__ __hash__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ "
+    "__rmul__ __truediv__ __rtruediv__ __floordiv__ __mod__ __pow__ __neg__ __pos__ __abs__ __and__ __or__ __xor__ __enter__ "
+    "__exit__ __call__ __fspath__ __iadd__ __isub__ __imul__ __invert__ __matmul__ __round__".split()
+)
+CALLABLE_TYPES = (
+    types.FunctionType,
+    types.MethodType,
+    types.BuiltinMethodType,
+    types.MethodDescriptorType,
+    types.MethodWrapperType,
+    functools.partial,
+)
+READERS = (io.StringIO, io.BytesIO, io.TextIOWrapper, io.BufferedReader)
+
+
+def may_call(callee: Any) -> bool:
+    """Functions, methods, and classes and objects of the test's own."""
+    if isinstance(callee, type):
+        return callee.__module__ == TEST_MODULE
+    return type(callee) in CALLABLE_TYPES or of_the_test(callee)
+
+
+def may_use(owner: Any) -> bool:
+    """Anything handed over may be used by its special methods, but not classes, modules and functions."""
+    return not isinstance(owner, (type, type(sys)))
+
+
+def of_the_test(value: Any) -> bool:
+    """Whether an object's class is the test's own, or a mock."""
+    return getattr(type(value), "__module__", "") in (TEST_MODULE, "unittest.mock")
+
+
+def _attribute(operation: str, owner: Any, name: str, value: Any = None) -> Any:
+    public = not name.startswith("_") and (of_the_test(owner) or (isinstance(owner, READERS) and operation == "attr"))
+    if operation == "attr" and (public or (name in GRANTED_DUNDERS and type(owner) in CALLABLE_TYPES)):
+        return getattr(owner, name)
+    if operation == "setattr" and public:
+        return setattr(owner, name, value)
+    raise AttributeError(name)
+
+
+def _read_input(prompt: Any) -> str:
+    if builtins.input is ORIGINAL_INPUT and sys.stdin is sys.__stdin__:
+        raise EOFError("EOF when reading a line")
+    return builtins.input(str(prompt))
+
+
+def _awaited_here(awaitable: Any) -> Any:
+    step = awaitable.__await__() if hasattr(type(awaitable), "__await__") else awaitable
+    try:
+        while True:
+            step.send(None) if hasattr(step, "send") else next(step)
+    except StopIteration as end:
+        return end.value
+
+
+ORIGINAL_INPUT = builtins.input
+
+
+def in_words(error: BaseException) -> str:
+    """What is told of an exception: its class, and its text only where it is the submission's."""
+    name = type(error).__name__[:80]
+    if not error.__dict__.get("__from_other_end__"):
+        return name
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - made of a stranger's data
+        text = ""
+    return f"{name}: {text}"[:NOTE_CHARS] if text else name
+
+
+def judge(payload: bytes, channel_fd: int, emit: Callable[[bytes], None]) -> None:
+    """Entry point of the judge's process."""
+    sys.setrecursionlimit(RECURSION_LIMIT)
+    Judge(json.loads(payload), channel_fd, lambda frame: emit(json.dumps(frame).encode())).run()
