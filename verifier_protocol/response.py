@@ -111,7 +111,6 @@ class GroupResult(Answer):
 
 class Timing(Answer):
     total_ms: float
-    queue_ms: float = 0.0
 
 
 class ScoreResponse(Answer):

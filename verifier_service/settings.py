@@ -50,7 +50,7 @@ class Settings(BaseSettings):
     max_inflight_bytes: int = Field(256 * MIB, ge=1024, description="Admission: body bytes admitted at one time.")
 
     cache_mb: int = Field(
-        64, ge=0, description="Memory for scored verdicts kept by (verifier version, task, completion); 0 switches the cache off."
+        32, ge=0, description="Memory for scored verdicts kept by (verifier version, task, completion); 0 switches the cache off."
     )
     readiness_period_s: float = Field(60.0, gt=0, description="Seconds between canaries; while one fails, a tenth of it.")
 
