@@ -336,7 +336,7 @@ class Atoms(ABC):
         if not parts:
             return value
         unit = " ".join(parts)
-        if unit.lower() in ("percent", "per cent", "percentage points"):
+        if unit.lower() in ("percent", "per cent", "pct", "percentage", "percentage points"):
             return Node("pct", (value,))
         if unit.lower() in ("degrees", "degree", "deg"):
             return Node("deg", (value,))
@@ -442,8 +442,6 @@ class Atoms(ABC):
             self.take("}")
         self.in_set, self.bars = in_set, bars
         self.leave()
-        if node.kind == "list" and node.value == ",":
-            return Node("set", node.args)
         return self.count(node)
 
     def root(self) -> Node:
@@ -496,7 +494,7 @@ class Atoms(ABC):
             return self.arguments()
         if self.here.text == "{":
             inner = self.group()
-            return inner.args if inner.kind == "set" else (inner,)
+            return inner.args if inner.kind == "list" else (inner,)
         self.enter()
         minus = False
         while self.here.text == "-" and self.here.kind == "op":

@@ -8,9 +8,12 @@ New kinds:
 from __future__ import annotations
 
 from verifier_service.verifiers.math.equal import same_scalar
-from verifier_service.verifiers.math.exact import decimal_of
+from verifier_service.verifiers.math.exact import decimal_of, rational
 from verifier_service.verifiers.math.limits import TooComplex
+from verifier_service.verifiers.math.matrices import folded
+from verifier_service.verifiers.math.numeric import Unevaluable, evaluate
 from verifier_service.verifiers.math.options import Options
+from verifier_service.verifiers.math.show import show
 from verifier_service.verifiers.math.tree import Node, has, negate, symbols, walk
 
 MAX_SIGN_CHOICES = 4
@@ -29,6 +32,8 @@ def canon(node: Node) -> Node:
         kind = node.kind
     if kind in ("list", "set"):
         return _canon_items(node)
+    if kind in ("add", "mul", "neg", "div", "pow", "fn"):
+        return folded(node)
     if kind == "rel":
         return _canon_relation(node)
     if kind == "tuple":
@@ -94,7 +99,18 @@ def _name(node: Node) -> str | None:
         return str(node.value)
     if node.kind == "apply" and all(a.kind in ("sym", "num") for a in node.args):
         return f"{node.value}({','.join(str(a.value) for a in node.args)})"
-    return None
+    if node.kind == "tuple" and all(a.kind == "sym" for a in node.args):
+        return f"({','.join(str(a.value) for a in node.args)})"
+    return show(node) if _is_quantity(node) else None
+
+
+def _is_quantity(node: Node) -> bool:
+    """A quantity that is called by points or subscripts, such as AB, |AB|, V_1:V_2 or NO/BO; never a formula such as x^2."""
+    if node.kind == "sym":
+        return node.value[0].isupper() or "_" in node.value
+    if node.kind == "fn" and node.value not in ("abs", "sin", "cos", "tan"):
+        return False
+    return node.kind in ("mul", "div", "ratio", "fn") and all(_is_quantity(a) for a in node.args)
 
 
 def _canon_relation(node: Node) -> Node:
@@ -140,16 +156,17 @@ def _agreed(values: tuple[Node, ...], ops: tuple[str, ...]) -> Node | None:
 
 
 def _approximates(exact: Node, shown: Node) -> bool:
-    """Whether `shown` is a decimal that rounds `exact`, however few digits it shows."""
-    from verifier_service.verifiers.math.numeric import Unevaluable, evaluate  # here: canon is imported by light paths too
-
+    """Whether `shown` is a decimal near `exact`: rounded or cut to its digits, however few. Whole numbers only round."""
     number = decimal_of(shown)
     decimals = number.decimals if number else 0
     try:
         gap = abs(evaluate(exact, 40) - evaluate(shown, 40))
     except (Unevaluable, ValueError):
         return False
-    return bool(gap * 10**decimals <= 1)
+    known = rational(exact)
+    if known is not None and known.denominator == 1:
+        return bool(gap == 0)
+    return bool(gap * 10**decimals <= (1 if decimals else 0.5))
 
 
 def _canon_items(node: Node) -> Node:
@@ -167,9 +184,17 @@ def _canon_items(node: Node) -> Node:
             value = m.args[0] if m.kind == "assign" else m
             values += value.args if value.kind == "list" else (value,)
         return Node("assign", (Node("list", tuple(values), "or"),), names[0])
+    if len(names) == len(made) and len({_stem(n) for n in names}) == 1:  # x_1 = …, x_2 = …: the roots x
+        return Node("assign", (Node("list", tuple(m.args[0] for m in made), "or"),), _stem(names[0]))
     if len(names) == len(made) and len(set(names)) == len(names) and node.value != "or":
         return Node("system", tuple(m.args[0] for m in made), tuple(names))
     return Node(node.kind, tuple(made), node.value)
+
+
+def _stem(name: str) -> str:
+    """The name without a numbered subscript."""
+    stem, mark, number = name.rpartition("_")
+    return stem if mark and number.isdigit() else name
 
 
 def relation_of(node: Node) -> Node:

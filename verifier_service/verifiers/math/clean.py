@@ -74,6 +74,8 @@ def to_grammar(text: str) -> str:
         text = _UP.sub(lambda m: "^{" + "".join(_SUPERSCRIPTS[c] for c in m.group()) + "}", text)
         text = _DOWN.sub(lambda m: "_{" + "".join(_SUBSCRIPTS[c] for c in m.group()) + "}", text)
         text = text.translate(_TABLE)
+    if "\\\\" in text and "\\begin" not in text and "\n" not in text:
+        text = re.sub(r"\\\\(?=[A-Za-z{},;!$%(\[])", r"\\", text)  # escaped once too often
     return unwrap(text)
 
 

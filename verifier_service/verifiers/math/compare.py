@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from verifier_service.verifiers.math.canon import canon, is_assignment_like, relation_of
 from verifier_service.verifiers.math.equal import Comparison, same_scalar
+from verifier_service.verifiers.math.exact import valid_digits
 from verifier_service.verifiers.math.limits import MAX_UNORDERED_ITEMS, TooComplex, Undefined
 from verifier_service.verifiers.math.measures import has_measure, same_measure
 from verifier_service.verifiers.math.options import Options
@@ -41,11 +42,20 @@ def compare(gold: Node, answer: Node, options: Options) -> Comparison:
 def _compare(gold: Node, answer: Node, options: Options, depth: int) -> Comparison:
     if depth > 12:
         raise TooComplex("structures nested too deeply to compare")
+    if "either" in (gold.kind, answer.kind):
+        other = answer if gold.kind == "either" else gold
+        pick = 1 if other.kind in _SCALARS else 0
+        gold, answer = (n.args[pick] if n.kind == "either" else n for n in (gold, answer))
     for rule in (_wordings, _named_values, _sets, _lists, _tuples, _special):
         found = rule(gold, answer, options, depth)
         if found is not None:
             return found
     if gold.kind in _SCALARS and answer.kind in _SCALARS:
+        if answer.kind == "base":
+            if gold.kind == "base" and gold.value[1] != answer.value[1]:
+                return no("base", "a number in another base")
+            if gold.kind == "num" and answer.value[0].lstrip("0") == str(gold.value) and valid_digits(*answer.value):
+                return yes("base", "the digits are the wanted ones; the base that the answer adds is forgiven")
         if has_measure(gold) or has_measure(answer):
             return same_measure(gold, answer, options)
         return same_scalar(gold, answer, options)
@@ -91,6 +101,9 @@ def _named_values(gold: Node, answer: Node, options: Options, depth: int) -> Com
         named, other = (gold, answer) if gold.kind == "assign" else (answer, gold)
         if other.kind == "rel":
             return _relations(relation_of(gold), relation_of(answer), options)
+        if other.kind == "system" and named.value == f"({','.join(other.value)})" and named.args[0].kind == "tuple":
+            pairs = list(zip(gold.args[0].args if named is gold else gold.args, answer.args[0].args if named is answer else answer.args, strict=True))
+            return _all(pairs, options, depth, "each named value is equal", "a named value differs")
         if other.kind == "system":
             return no("structure", "one named value where several are wanted, or the reverse")
         value = named.args[0]
@@ -106,9 +119,12 @@ def _named_values(gold: Node, answer: Node, options: Options, depth: int) -> Com
         system, other = (gold, answer) if gold.kind == "system" else (answer, gold)
         if other.kind not in ("tuple", "list") or (other.kind == "tuple" and other.value != ("(", ")")):
             return no("structure", f"{_kind(answer)} where another kind of answer is wanted")
-        if len(other.args) != len(system.args) or list(system.value) != sorted(system.value) or any(a.kind == "assign" for a in other.args):
+        if len(other.args) != len(system.args) or any(a.kind == "assign" for a in other.args):
             return no("structure", "several named values where another kind of answer is wanted")
-        pairs = list(zip(system.args, other.args, strict=True))
+        named_values = list(zip(system.value, system.args, strict=True))
+        if other.kind == "tuple" and set(system.value) <= set("xyzt"):  # coordinates stand in the order of their names
+            named_values.sort(key=lambda pair: "xyzt".index(pair[0]))
+        pairs = list(zip((value for _, value in named_values), other.args, strict=True))
         return _all(pairs if system is gold else [(b, a) for a, b in pairs], options, depth, "the values are equal in order", "a value differs")
     return None
 
@@ -209,6 +225,9 @@ def _lists(gold: Node, answer: Node, options: Options, depth: int) -> Comparison
     many = ("list", "set")
     if gold.kind not in many and answer.kind not in many:
         return None
+    letters = _letters(gold)
+    if letters and letters == _letters(answer):
+        return yes("choice", "the same choices")
     pair = []
     for node in (gold, answer):
         if node.kind == "matrix" or (node.kind not in many and node.kind not in _SCALARS | {"tuple", "rel", "assign", "mod", "ratio"}):
@@ -225,9 +244,27 @@ def _lists(gold: Node, answer: Node, options: Options, depth: int) -> Comparison
             return no("structure", "another number of items")
         pairs = list(zip(left.args, right.args, strict=True))
         return _all(pairs, options, depth, "the items are equal in order", "an item differs, or their order")
+    if len(several.args) > 1 and several.kind == "list" and other.kind in _SCALARS and _all_equal(several, options, depth):
+        several = Node("list", several.args[:1], several.value)
+        left, right = (several, right) if left.kind in many else (left, several)
     if len(several.args) == 1:
         return _compare(canon(left.args[0]) if left is several else left, canon(right.args[0]) if right is several else right, options, depth + 1)
     return no("structure", "several values where one is wanted, or the reverse")
+
+
+def _all_equal(items: Node, options: Options, depth: int) -> bool:
+    """One value in several forms, as in `2.5 or 5/2`."""
+    first = items.args[0]
+    return len(items.args) <= MAX_UNORDERED_ITEMS and all(
+        a.kind in _SCALARS and first.kind in _SCALARS and _compare(canon(first), canon(a), options, depth + 1).equal for a in items.args[1:]
+    )
+
+
+def _letters(node: Node) -> list[str] | None:
+    """The choices that `BC` or `B, C` names, sorted; None for anything else."""
+    parts = node.args if node.kind in ("list", "mul") else ()
+    flat = [p for part in parts for p in (part.args if part.kind == "mul" else (part,))]
+    return sorted(str(p.value) for p in flat) if len(flat) > 1 and all(_is_letter(p) and not p.args for p in flat) else None
 
 
 def _items(gold: Node, answer: Node, options: Options, depth: int) -> Comparison:
@@ -236,7 +273,7 @@ def _items(gold: Node, answer: Node, options: Options, depth: int) -> Comparison
         if len(left) != len(right):
             return no("structure", "another number of items")
         return _all(list(zip(left, right, strict=True)), options, depth, "the items are equal in order", "an item differs, or their order")
-    if gold.kind == "set" or answer.kind == "set":
+    if "set" in (gold.kind, answer.kind) or any(i.kind == "tuple" for i in left):
         left, right = _distinct(left, options, depth), _distinct(right, options, depth)
     if len(left) != len(right):
         return no("structure", "another number of items")

@@ -32,13 +32,17 @@ _LINE_COMMENT = re.compile(r"(?:^|(?<=[^\d\\\s]))[ \t]*(?<![\\\d])%[^\n]*|~~[^~\
 _PHANTOM = re.compile(
     r"\\(?:[hv]?phantom|st|sout|cancel|xcancel|bcancel|textcolor\{white\}|color\{white\}|verb|renewcommand|newcommand|def)\b"
 )
-_SCAN = re.compile(r"\\(?:boxed|fbox|framebox)(?![A-Za-z])|\\[^A-Za-z]|[{}]|" + _PHANTOM.pattern)
-_BOX_WORDS = ("\\boxed", "\\fbox", "\\framebox")
+_SCAN = re.compile(r"\\{1,2}(?:boxed|fbox|framebox)(?![A-Za-z])|\\[^A-Za-z]|[{}]|" + _PHANTOM.pattern)
+_BOX_WORDS = ("boxed", "fbox", "framebox")
 _JOINER = re.compile(
     r"[\s$.,;:&*_]*(?:\\[()\[\],;! ]|\\(?:quad|qquad|text\{\s*(?:and|or)\s*,?\s*\}|cup|lor|vee|land)|and|or|as well as"
     r"|(?:or |and )?(?:maybe|perhaps|possibly|alternatively|otherwise|else)(?: it is| it's| is)?|or it is|[\s$.,;:&*_])*",
     re.IGNORECASE,
 )
+_TURNS = {
+    "is", "was", "not", "no", "wrong", "incorrect", "but", "so", "then", "wait", "actually", "instead", "hence", "thus", "therefore",
+    "check", "checked", "again", "final", "answer", "or", "correct", "correction", "first", "which", "gives", "mistake", "error",
+}  # fmt: skip
 _HASH = re.compile(r"^[ \t]*#{4}[ \t]*(.+)$|####[ \t]*([^\n]+)$", re.MULTILINE)
 _ANSWER_TAG = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
 _FINAL = re.compile(
@@ -99,16 +103,27 @@ def boxes(text: str) -> list[tuple[int, int, str]]:
                     while found and found[-1][0] > start:
                         found.pop()  # inside this one
                     found.append((start, at + 1, text[content:at]))
-        elif token in _BOX_WORDS:
+        elif token.lstrip("\\") in _BOX_WORDS:
             pending, position = ("box", at), match.end()
             bare = re.compile(r"[ \t]+(\$?-?[\w.]+)").match(text, match.end()) if len(found) < MAX_BOXES else None
-            if bare and token == "\\boxed" and re.search(r"\d", bare.group(1)):
+            if bare and token.endswith("\\boxed") and re.search(r"\d", bare.group(1)):
                 found.append((at, bare.end(), bare.group(1).strip("$").rstrip(".")))
         elif token[1].isalpha():
             pending, position = ("phantom", at), match.end()
         if len(found) > 2 * MAX_BOXES:
             del found[: -MAX_BOXES]
-    return found
+    return found or _one_brace_short(text, open_braces)
+
+
+def _one_brace_short(text: str, open_braces: list[tuple[str, int, int]]) -> list[tuple[int, int, str]]:
+    """A box whose content lost its last brace, as in `\\boxed{\\frac{1}{2}`: the brace that ends the text is the box's."""
+    if len(open_braces) != 1 or open_braces[0][0] != "box":
+        return []
+    _, start, content = open_braces[0]
+    end = len(text.rstrip(" \t\r\n$."))
+    if text[end - 1 : end] != "}" or end <= content or "\n" in text[content:end]:
+        return []
+    return [(start, end, text[content : end - 1])]
 
 
 def _blank_out(text: str) -> str:
@@ -136,11 +151,19 @@ def _boxed(text: str) -> str | None:
     run = [filled[-1]]
     for box in reversed(filled[:-1]):
         gap = text[box[1] : run[0][0]]
-        if len(gap) > 60 or _JOINER.fullmatch(gap) is None:
+        if len(gap) > 80 or not _joins(gap):
             break
         run.insert(0, box)
     contents = list(dict.fromkeys(_unbox(box[2]) for box in run))
     return ", ".join(contents) if len(contents) < MAX_BOXES else None
+
+
+def _joins(gap: str) -> bool:
+    """Whether what stands between two boxes makes them one list: a joiner, or the name of what was counted and `and`."""
+    if len(gap) <= 60 and _JOINER.fullmatch(gap):
+        return True
+    words = re.sub(r"\\(?:text|mathrm|quad|[()\[\],;! ])|[${}(),.]", " ", gap).lower().split()
+    return 1 < len(words) <= 6 and words[-1] == "and" and all(w.isalpha() for w in words) and not _TURNS & set(words)
 
 
 def _unbox(content: str) -> str:
@@ -176,7 +199,11 @@ def _final_answer_in(text: str) -> str | None:
         last = match
     if last is None:
         return None
-    return _sentence(text[last.end() :]) or None
+    sentence = _sentence(text[last.end() :])
+    if sentence and " " in sentence and "$" not in sentence[:1]:
+        tail = _IS.split(sentence)[-1].strip()
+        return tail if tail and not re.match(r"(?:not|a|an|the|wrong|correct)\b", tail) else sentence
+    return sentence or None
 
 
 def _last_line(text: str) -> str | None:

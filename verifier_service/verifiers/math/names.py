@@ -56,7 +56,7 @@ HEDGES = {
     "or", "maybe", "perhaps", "possibly", "either", "not", "no", "never", "neither", "nor", "wrong", "incorrect", "unless",
     "except", "if", "approximately", "about", "around", "nearly", "almost", "roughly", "probably", "likely", "might", "could",
     "unknown", "unsure", "more", "less", "most", "least", "over", "under", "between", "than", "to", "minus", "plus", "times",
-    "but", "when", "where", "for", "otherwise", "undefined", "impossible", "any", "all", "other", "another", "instead", "and",
+    "but", "when", "where", "for", "otherwise", "undefined", "impossible", "other", "another", "instead", "and",
     "versus", "vs", "without", "half", "both", "correct", "true", "false", "is", "are", "exceeds", "up", "grader", "answer",
 }  # fmt: skip
 """Words that keep a phrase after a number from being a unit."""

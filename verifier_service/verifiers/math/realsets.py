@@ -14,7 +14,7 @@ from mpmath import mp
 from verifier_service.verifiers.math.exact import rational
 from verifier_service.verifiers.math.limits import TooComplex, Undefined
 from verifier_service.verifiers.math.numeric import Unevaluable, evaluate, is_real
-from verifier_service.verifiers.math.tree import OO, Node, has, negate, num, symbols
+from verifier_service.verifiers.math.tree import OO, Node, has, negate, num, replace, symbols, walk
 
 DIGITS = 50
 MAX_PIECES = 60
@@ -139,6 +139,9 @@ def _joined(node: Node) -> tuple[str | None, Pieces]:
 
 def _relation(node: Node) -> tuple[str | None, Pieces]:
     """A chain on one variable: each link is solved for it, and all must hold."""
+    applied = {n for n in walk(node) if n.kind == "apply"}
+    if len(applied) == 1:  # 0 < f(x) < 1 speaks of the value f(x)
+        node = replace(node, applied.pop(), Node("sym", (), "f()"))
     names = symbols(node)
     if len(names) != 1 or has(node, "apply"):
         raise NoSet

@@ -2,6 +2,7 @@
 
 What none of these is goes to the grammar. Text that the grammar refuses is text if it is made of words, else unparsed.
 Besides the grammar's kinds there are here:
+    either  args: a list, a decimal; `1,22` may be both
     choice  args: what follows the letter, if anything; value: the letter
     time    args: the same as a ratio; value: (hours, minutes, seconds, "am" | "pm" | "")
     date    value: (year or None, month, day)
@@ -28,6 +29,7 @@ _SPACES = re.compile(r"\\[ ,;:!]|~|\\q?quad(?![A-Za-z])")
 _CHOICE = re.compile(r"\(?([A-J])\s*[).:]\)?\.?(?:\s+(.+)|([^\s\w].*)|(\d.*))?", re.DOTALL)
 _CHOICE_PAREN = re.compile(r"\(([A-Ja-j])\)\s*[:.,]?\s*(.*)", re.DOTALL)
 _CHOICE_WORD = re.compile(r"(?:option|choice|answer)\s*:?\s*\(?([A-J])\)?\.?", re.IGNORECASE)
+_COMMA_DECIMAL = re.compile(r"(-?)(0|[1-9]\d{0,8}),(\d{1,2}|\d{4,9}|(?<=\b0,)\d{3})")
 _TIME = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d))?\s*([ap]\.?\s?m\.?)?", re.IGNORECASE)
 _HOUR = re.compile(r"(\d{1,2})\s*([ap]\.?\s?m\.?)", re.IGNORECASE)
 _ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
@@ -48,7 +50,7 @@ def interpret(text: str) -> Shape:
         raise Unparsed("nothing in it")
     plain = plain_words(text) if len(text) <= MAX_TEXT_CHARS else ""
     if plain:
-        special = _choice(plain) or _clock(plain) or _date(plain) or _number_words(plain) or _in_base(plain)
+        special = _comma_decimal(plain) or _choice(plain) or _clock(plain) or _date(plain) or _number_words(plain) or _in_base(plain)
         if special is not None:
             return special
     label = _LABEL.match(text)
@@ -81,6 +83,16 @@ def words_key(text: str) -> str:
     """Words as they are compared: lower case, no articles, no punctuation."""
     words = re.findall(r"[^\W_]+", text.lower())
     return " ".join(w for w in words if w not in ("a", "an", "the")) or text.lower().strip()
+
+
+def _comma_decimal(plain: str) -> Node | None:
+    """`1,22` is a list of two numbers or a decimal with a comma; what it is compared with decides."""
+    match = _COMMA_DECIMAL.fullmatch(plain)
+    if match is None:
+        return None
+    decimal = Node("dec", (), f"{match[2]}.{match[3]}")
+    listed = Node("list", (num(int(match[1] + match[2])), num(int(match[3]))), ",")
+    return Node("either", (listed, Node("neg", (decimal,)) if match[1] else decimal))
 
 
 def _choice(plain: str) -> Node | None:

@@ -31,7 +31,7 @@ _SKIP = re.compile(
     r"|hfill|nonumber|mathstrut|mathopen|mathclose|mathrel|rm|bf|it|normalsize|large|Large|small|enspace|thinspace|hskip|hline|bm|pmb"
     r"|unicode)(?![A-Za-z])|\\[,;:!> ]|\\(?:phantom|hphantom|vphantom|label|tag|color|textcolor|hspace|vspace)\*?\{[^{}]*\})+"
 )
-_GROUPING = r"(?:\{,\}|,\\!\s?|\{,\\!\}|\\,|\\!|\\;|\\ )"
+_GROUPING = r"(?: ?\{ ?, ?\} ?|,\\!\s?|\{,\\!\}|\\,|\\!|\\;|\\ )"
 _NUMBER = re.compile(
     rf"(?:[1-9]\d{{0,2}}(?:{_GROUPING}\d{{3}})+(?!\d)|(?P<comma>[1-9]\d{{0,2}}(?:,\d{{3}})+(?!\d|,\d))"
     r"|(?P<blank>[1-9]\d{0,2}(?: \d{3})+(?!\d|\s*/|\s+\d|\.\d|\\))|\d+)(?:\.\d+|\.(?=\s*(?:\\overline|\\bar|\\dot|\\overset|\(\d+\))))?"
@@ -159,6 +159,9 @@ def _lex_name(name: str, end: int, out: list[Token], spaced: bool) -> int:
         if _is_known(bare[:length]):
             out.append(Token("cmd", "\\" + bare[:length], spaced))
             return end - (len(name) - 1 - length)
+    for blank in ("qquad", "quad"):
+        if bare.startswith(blank):
+            return end - (len(name) - 1 - len(blank))
     raise Unparsed(f"an unknown command \\{bare[:30]}")
 
 
