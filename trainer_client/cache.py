@@ -67,8 +67,13 @@ class VerdictCache:
         known = self._versions.get(kind)
         return known is not None and time.monotonic() - known[1] < self._ttl_s
 
+    def may_have(self, kind: str, spec: bytes) -> bool:
+        """False: no completion was ever judged in this way, so looking each one up is needless."""
+        known = self._versions.get(kind)
+        return known is not None and self.fresh(kind) and (known[0].name, known[0].version, spec) in self._begun
+
     def get(self, kind: str, spec: bytes, text: str) -> ScoredVerdict | None:
-        if not self.fresh(kind):
+        if not self.may_have(kind, spec):
             return None
         key = self._key(self._versions[kind][0], spec, text)
         verdict = self._verdicts.get(key)
@@ -91,7 +96,7 @@ class VerdictCache:
         begun = self._begun.get(question)
         if begun is None:
             if len(self._begun) >= MOST_BEGUN:
-                self._begun.clear()
+                self._begun.clear()  # what they led to is no longer found, and falls out in its turn
             begun = self._begun[question] = hashlib.blake2b(repr(question).encode(), digest_size=16)
         digest = begun.copy()
         digest.update(text.encode("utf-8", "surrogatepass"))

@@ -247,9 +247,13 @@ class VerifierClient:
             for kind, verifier in versions.items():
                 self._cache.learn(kind, verifier)
         for job, job_keys in zip(jobs, keys, strict=True):
+            known = [v for v, spec in enumerate(job.specs) if self._cache.may_have(spec.kind, job_keys[v])]
+            if not known:
+                self.metrics.cache_misses += len(job.items) * len(job.specs)
+                continue
             for item in job.items.values():
-                for v, spec in enumerate(job.specs):
-                    item.verdicts[v] = self._cache.get(spec.kind, job_keys[v], item.text)
+                for v in known:
+                    item.verdicts[v] = self._cache.get(job.specs[v].kind, job_keys[v], item.text)
                 hits = len(item.verdicts) - item.verdicts.count(None)
                 self.metrics.cache_hits += hits
                 self.metrics.cache_misses += len(item.verdicts) - hits

@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 # The service is told to stop this much before the client stops listening.
 ANSWER_MARGIN_SHARE = 0.1
 ANSWER_MARGIN_CAP_S = 1.0
+# With less time than this nothing is asked: silence would be no fault of the service.
+SHORTEST_ATTEMPT_S = 0.05
 
 
 @dataclass(slots=True)
@@ -56,7 +58,8 @@ class Sender:
             if trip.attempts:
                 self.metrics.retries += 1
             async with self._slot() as held:
-                replica = await self.live.replicas.take(self.deadline, trip.avoid) if held else None
+                asked = held and self.deadline.remaining_s() > SHORTEST_ATTEMPT_S
+                replica = await self.live.replicas.take(self.deadline, trip.avoid) if asked else None
                 if replica is None:
                     self._give_up(trip)
                     return []
@@ -147,7 +150,7 @@ class Sender:
         wait_s = full_jitter_s(trip.failures + trip.unscored_answers, self.settings.backoff_base_s, self.settings.backoff_cap_s)
         if self.deadline.remaining_s() <= wait_s:
             # Too little is left for the wait drawn: one last attempt now, with whatever time there is.
-            return not self.deadline.passed and trip.spend_last_chance()
+            return self.deadline.remaining_s() > SHORTEST_ATTEMPT_S and trip.spend_last_chance()
         await asyncio.sleep(wait_s)
         return True
 
