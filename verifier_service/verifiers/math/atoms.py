@@ -473,8 +473,8 @@ class Atoms(ABC):
             else:
                 self.subscript_text()
         args = self.function_argument()
-        if name not in _VARIADIC and len(args) != 1:
-            raise Unparsed(f"{name} of {len(args)} arguments") if not (name == "log" and len(args) == 2) else Unparsed("log of two arguments")
+        if (name not in _VARIADIC and len(args) != 1) or (name == "binom" and len(args) != 2):
+            raise Unparsed(f"{name} of {len(args)} arguments")
         if name == "exp":
             node = Node("pow", (E, args[0]))
         elif base is not None:

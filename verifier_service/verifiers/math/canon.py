@@ -119,6 +119,8 @@ def _canon_relation(node: Node) -> Node:
     if ops == ("in",) and args[0].kind == "sym" and args[1].kind == "set":
         items = args[1].args
         return Node("assign", (items[0] if len(items) == 1 else Node("list", items, "or"),), args[0].value)
+    if ops == ("==",) and args[0].kind == "sym" and args[1].kind == "mod":
+        return args[1]
     if not set(ops) <= {"=", "~"}:
         return node
     name = _name(args[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 from mpmath import mp
 
@@ -135,16 +136,15 @@ def _free(node: Node) -> set[str]:
 def _functions(gold: Node, answer: Node, names: list[str]) -> Comparison:
     """Functions of `names`: compared at sample points as real functions on their natural domain."""
     complex_wanted = any(n.kind == "const" and n.value == "i" for tree in (gold, answer) for n in walk(tree))
-    agreed, positive, tested_negative = 0, dict.fromkeys(names, True), dict.fromkeys(names, 0)
+    agreed, dead, live = 0, set[tuple[int, ...]](), set[tuple[int, ...]]()
     different = Comparison(False, "value", "the two differ as functions")
     needs_proof = _can_switch(gold) or _can_switch(answer)
     for point in numeric.sample_points(names):
         left, right = _at(gold, point, complex_wanted), _at(answer, point, complex_wanted)
         if left != right:
             return Comparison(False, "value", "one is undefined where the other is not")
-        for name in names:
-            tested_negative[name] += point[name] < 0
-            positive[name] = positive[name] and not (left and point[name] < 0)
+        pattern = tuple(1 if point[name] > 0 else -1 for name in names)
+        (live if left else dead).add(pattern)
         if not left:
             continue
         if numeric.clearly_differs(gold, answer, point) or numeric.differs(gold, answer, point):
@@ -156,8 +156,8 @@ def _functions(gold: Node, answer: Node, names: list[str]) -> Comparison:
         return Comparison(False, "value", "the two could not be shown equal")
     if not needs_proof:
         return Comparison(True, "value", "the same function: equal to every digit at each of the points tried")
-    known_positive = {name for name in names if positive[name] and tested_negative[name] >= 3}
-    if proves_equal(gold, answer, known_positive, complex_wanted):
+    signs = [dict(zip(names, p, strict=True)) for p in product((1, -1), repeat=len(names)) if p in live or p not in dead] if len(names) < 4 else []
+    if proves_equal(gold, answer, signs, complex_wanted):
         return Comparison(True, "algebra system", "their difference simplifies to zero")
     return Comparison(False, "algebra system", "the two could not be shown equal")
 

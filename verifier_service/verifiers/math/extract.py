@@ -43,6 +43,7 @@ _TURNS = {
     "is", "was", "not", "no", "wrong", "incorrect", "but", "so", "then", "wait", "actually", "instead", "hence", "thus", "therefore",
     "check", "checked", "again", "final", "answer", "or", "correct", "correction", "first", "which", "gives", "mistake", "error",
 }  # fmt: skip
+_NAMED_NEXT = re.compile(r"[A-Za-z](?:_\{?\w\}?)?\s*=\s*\$?\s*$")
 _HASH = re.compile(r"^[ \t]*#{4}[ \t]*(.+)$|####[ \t]*([^\n]+)$", re.MULTILINE)
 _ANSWER_TAG = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
 _FINAL = re.compile(
@@ -160,6 +161,7 @@ def _boxed(text: str) -> str | None:
 
 def _joins(gap: str) -> bool:
     """Whether what stands between two boxes makes them one list: a joiner, or the name of what was counted and `and`."""
+    gap = _NAMED_NEXT.sub("", gap)
     if len(gap) <= 60 and _JOINER.fullmatch(gap):
         return True
     words = re.sub(r"\\(?:text|mathrm|quad|[()\[\],;! ])|[${}(),.]", " ", gap).lower().split()

@@ -121,11 +121,21 @@ def judge_answer(gold: Gold, answer: str, options: Options, dear: Callable[[str]
     except TooComplex as error:
         return Judgement("answer_too_complex", "grammar", str(error), shown)
     try:
-        verdict: Comparison = compare(gold_shape, shape, options)
+        verdict: Comparison = _compared(gold_shape, shape, options)
     except TooComplex as error:
         return Judgement("answer_too_complex", "comparison", str(error), shown, show(shape), show(gold_shape))
     outcome: Outcome = "correct" if verdict.equal else "incorrect"
     return Judgement(outcome, verdict.stage, verdict.reason, shown, show(shape), show(gold_shape))
+
+
+def _compared(gold: Shape, answer: Shape, options: Options) -> Comparison:
+    """Compare; where a kind of value meets a rule that can't take it, the answer is at fault if the gold equals itself."""
+    try:
+        return compare(gold, answer, options)
+    except (ArithmeticError, TypeError, ValueError, LookupError, AttributeError):
+        if not compare(gold, gold, options).equal:
+            raise
+        return Comparison(False, "comparison", "the two could not be compared")
 
 
 def _number_text(number: Number) -> str:

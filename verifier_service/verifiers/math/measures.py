@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from verifier_service.verifiers.math.equal import Comparison, same_scalar
 from verifier_service.verifiers.math.options import Options
-from verifier_service.verifiers.math.tree import Node, has, num
-from verifier_service.verifiers.math.units import Unit, parse_unit, words_key
+from verifier_service.verifiers.math.tree import Node, has, num, symbols
+from verifier_service.verifiers.math.units import Unit, is_unit, parse_unit, words_key
 
 _MEASURES = ("pct", "deg", "qty")
 
@@ -17,6 +17,10 @@ def has_measure(node: Node) -> bool:
 def same_measure(gold: Node, answer: Node, options: Options) -> Comparison:
     """Compare two scalars of which at least one carries a percent sign, a degree sign or a unit."""
     gold, answer = _outward(gold), _outward(answer)
+    if gold.kind == "qty" and not has_measure(answer):
+        answer = _with_letters(answer) or answer
+    elif answer.kind == "qty" and not has_measure(gold):
+        gold = _with_letters(gold) or gold
     kinds = gold.kind, answer.kind
     if "pct" in kinds:
         return _percents(gold, answer, options)
@@ -35,6 +39,23 @@ def _outward(node: Node) -> Node:
         inner = node.args[0]
         return Node(inner.kind, (Node("neg", inner.args),), inner.value)
     return node
+
+
+def _with_letters(node: Node) -> Node | None:
+    """`0.05 m` or `10 m/s`, read as a product of letters, as the quantity it must be beside another quantity."""
+    if node.kind == "div":
+        upper, lower = _with_letters(node.args[0]), _letter_unit(node.args[1])
+        return None if upper is None or lower is None else Node("qty", upper.args, f"{upper.value} / {lower}")
+    if node.kind == "mul" and not symbols(node.args[0]) and (unit := _letter_unit(node.args[-1])) and len(node.args) == 2:
+        return Node("qty", (node.args[0],), unit)
+    return None
+
+
+def _letter_unit(node: Node) -> str | None:
+    if node.kind == "pow" and node.args[1].kind == "num" and node.args[1].value.denominator == 1:
+        inner = _letter_unit(node.args[0])
+        return f"{inner} ^{node.args[1].value}" if inner else None
+    return str(node.value) if node.kind == "sym" and is_unit(node.value) else None
 
 
 def _percents(gold: Node, answer: Node, options: Options) -> Comparison:

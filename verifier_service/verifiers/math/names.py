@@ -11,7 +11,7 @@ FUNCTIONS = {
     "ln": "ln", "log": "log", "lg": "log", "exp": "exp", "abs": "abs", "floor": "floor", "ceil": "ceil", "ceiling": "ceil",
     "sgn": "sign", "sign": "sign", "max": "max", "min": "min", "gcd": "gcd", "lcm": "lcm", "Re": "re", "Im": "im", "re": "re",
     "im": "im", "arg": "arg", "det": "det", "sqrt": "sqrt", "cbrt": "cbrt", "factorial": "fact", "binomial": "binom",
-    "binom": "binom", "choose": "binom", "conj": "conj",
+    "binom": "binom", "conj": "conj",
 }  # fmt: skip
 GREEK = {
     "alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "zeta", "eta", "theta", "vartheta", "iota", "kappa", "lambda",
@@ -34,7 +34,7 @@ SETS = {
     "\\varnothing": "empty", "\\R": "R", "\\Z": "Z", "\\Q": "Q", "\\N": "N", "\\C": "C", "\\reals": "R", "\\Reals": "R",
 }  # fmt: skip
 SHORT_WORDS = {
-    "yes", "no", "odd", "even", "red", "one", "two", "six", "ten", "and", "or", "not", "the", "is", "are", "if", "all", "none",
+    "pct", "yes", "no", "odd", "even", "red", "one", "two", "six", "ten", "and", "or", "not", "the", "is", "are", "if", "all", "none",
     "sum", "day", "dog", "cat", "god", "act", "tea", "eat", "ate", "arm", "mar", "ram", "rat", "tar", "art", "bad", "dab", "cab",
     "an", "at", "by", "in", "of", "on", "to", "for", "per", "nan", "NaN", "zoo", "oo", "true", "True", "None", "none", "null", "Yes",
     "No", "am", "pm", "AM", "PM", "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul",

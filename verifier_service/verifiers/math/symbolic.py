@@ -6,6 +6,7 @@ the worker process around it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
@@ -15,6 +16,7 @@ from verifier_service.verifiers.math.limits import MAX_SYMPY_NODES, TooComplex
 from verifier_service.verifiers.math.tree import Node, walk
 
 Expr = Any
+MAX_SIGN_PATTERNS = 8
 
 _FUNCTIONS: dict[str, Any] = {
     "sin": sp.sin, "cos": sp.cos, "tan": sp.tan, "cot": sp.cot, "sec": sp.sec, "csc": sp.csc, "asin": sp.asin, "acos": sp.acos,
@@ -39,18 +41,39 @@ def warm_up() -> None:
     sp.expand_log(sp.log(x**2))
 
 
-def proves_equal(left: Node, right: Node, positive: set[str], complex_wanted: bool) -> bool:
-    """Whether SymPy reduces the difference to zero."""
+def proves_equal(left: Node, right: Node, signs: Sequence[Mapping[str, int]], complex_wanted: bool) -> bool:
+    """Whether SymPy reduces the difference to zero: for real symbols at once, or for each combination of `signs`.
+
+    `signs` are the sign patterns under which the two have values; where every one has a symbol positive it is taken so.
+    """
+    names = signs[0].keys() if signs else ()
+    known = {name: 1 for name in names if all(pattern[name] > 0 for pattern in signs)}
+    if _proves(left, right, known, complex_wanted):
+        return True
+    return not complex_wanted and 0 < len(signs) <= MAX_SIGN_PATTERNS and all(_proves(left, right, p, complex_wanted) for p in signs)
+
+
+def _proves(left: Node, right: Node, signs: Mapping[str, int], complex_wanted: bool) -> bool:
     try:
-        build = _Builder(positive, complex_wanted)
+        build = _Builder(signs, complex_wanted)
         difference = build.expr(left) - build.expr(right)
     except (_NoExpression, TypeError, ValueError, ZeroDivisionError, AttributeError):
         return False
-    return any(_is_zero(step, difference) for step in (sp.expand, sp.expand_log, sp.radsimp, sp.logcombine, sp.simplify, _squares))
+    return any(_is_zero(step, difference) for step in (sp.expand, sp.expand_log, _factored, sp.radsimp, sp.logcombine, sp.simplify, _squares, _arcs))
+
+
+def _factored(difference: Expr) -> Expr:
+    """With what stands under roots factored, so that perfect squares come out."""
+    under = difference.replace(lambda e: e.is_Pow and e.exp.is_Rational and not e.exp.is_Integer, lambda e: sp.factor(e.base) ** e.exp)
+    return sp.expand(under)
 
 
 def _squares(difference: Expr) -> Expr:
     return sp.simplify(sp.sqrtdenest(sp.expand(difference, func=True)))
+
+
+def _arcs(difference: Expr) -> Expr:
+    return sp.simplify(difference.rewrite(sp.asin).rewrite(sp.atan))
 
 
 def _is_zero(step: Any, difference: Expr) -> bool:
@@ -63,7 +86,7 @@ def _is_zero(step: Any, difference: Expr) -> bool:
 def closed_form(left: Node, right: Node) -> bool:
     """Whether two trees with sums, products, integrals or limits are the same once those are worked out."""
     try:
-        build = _Builder(set(), complex_wanted=True)
+        build = _Builder({}, complex_wanted=True)
         a, b = build.expr(left), build.expr(right)
         if a == b:
             return True
@@ -78,8 +101,8 @@ def closed_form(left: Node, right: Node) -> bool:
 class _Builder:
     """Trees to SymPy expressions."""
 
-    def __init__(self, positive: set[str], complex_wanted: bool) -> None:
-        self._positive = positive
+    def __init__(self, signs: Mapping[str, int], complex_wanted: bool) -> None:
+        self._signs = signs
         self._complex = complex_wanted
 
     def expr(self, node: Node) -> Expr:
@@ -88,8 +111,9 @@ class _Builder:
         return self._expr(node)
 
     def symbol(self, name: str) -> Expr:
-        if name in self._positive:
-            return sp.Symbol(name, positive=True)
+        if name in self._signs:
+            symbol = sp.Symbol(name, positive=True)
+            return symbol if self._signs[name] > 0 else -symbol
         return sp.Symbol(name) if self._complex else sp.Symbol(name, real=True)
 
     def _expr(self, node: Node) -> Expr:
