@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from verifier_protocol import CodeSpec, Outcome, ScoredVerdict, StdinCase, StdinTests, VerifierId
+from verifier_protocol import CodeSpec, FunctionTests, Outcome, ScoredVerdict, StdinCase, StdinTests, VerifierId
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault, TaskFault
 from verifier_service.sandbox.contract import ProgramRefused, SandboxBackend, SandboxFault, SlotWaitTimeout
 from verifier_service.settings import Settings
@@ -21,6 +21,7 @@ from verifier_service.verifiers.base import Deadline, SpecRefused
 from verifier_service.verifiers.code import limits as code_limits
 from verifier_service.verifiers.code.extract import extract_program
 from verifier_service.verifiers.code.host import SecondChance
+from verifier_service.verifiers.code.judged import run_asserts, run_function
 from verifier_service.verifiers.code.results import Tally, no_program, verdict_of
 from verifier_service.verifiers.code.stdin_style import run_stdin
 from verifier_service.verifiers.code.task import CodeTask, make_task, vacuous_tests
@@ -97,7 +98,7 @@ class CodeVerifier:
             return no_program(self.id, task.total, why, _ms(started))
         try:
             async with asyncio.timeout(deadline.remaining_s()):
-                tally = await self._run(task, source, deadline)
+                tally, in_process = await self._run(task, source, deadline)
         except (SlotWaitTimeout, TimeoutError) as late:
             raise DeadlineExceeded("the request's deadline passed before all tests had run") from late
         except ProgramRefused as refused:
@@ -108,8 +109,15 @@ class CodeVerifier:
             raise InfrastructureFault(str(fault)) from fault
         if tally.first_failure() is None and tally.passed < tally.total:
             raise InfrastructureFault("the sandbox ended before it had run all tests")
-        extra = self._extra(task)
-        return verdict_of(tally, verifier=self.id, program=source, fraction=task.fraction, ms=_ms(started), extra=extra)
+        return verdict_of(
+            tally,
+            verifier=self.id,
+            program=source,
+            fraction=task.fraction,
+            ms=_ms(started),
+            trust="in_process" if in_process else "isolated",
+            extra=self._extra(task),
+        )
 
     async def canary(self) -> None:
         """A right and a wrong program through real slots, and the backend's own proof that its limits bite."""
@@ -133,7 +141,7 @@ class CodeVerifier:
             "kind": self.kind,
             "name": self.id.name,
             "version": self.id.version,
-            "styles": ["stdin"],
+            "styles": ["stdin", "function", "asserts"],
             "compare": ["lines", "exact", "tokens", "float", "unordered_lines"],
             "limits": {
                 "default": asdict(code_limits.defaults(self._settings)),
@@ -146,11 +154,13 @@ class CodeVerifier:
         sandbox = {"backend": info.name, "isolation": info.isolation, "runtime": info.runtime, "slots": info.slots}
         return {**facts, "languages": list(info.languages), "sandbox": sandbox}
 
-    async def _run(self, task: CodeTask, source: str, deadline: Deadline) -> Tally:
-        backend = self._sandbox()
-        if not isinstance(task.spec.tests, StdinTests):
-            raise InfrastructureFault(f"tests of style {task.spec.tests.style} are not available yet")
-        return await run_stdin(backend, task, source, deadline, self._second_chance)
+    async def _run(self, task: CodeTask, source: str, deadline: Deadline) -> tuple[Tally, bool]:
+        backend, tests = self._sandbox(), task.spec.tests
+        if isinstance(tests, StdinTests):
+            return await run_stdin(backend, task, source, deadline, self._second_chance), False
+        if isinstance(tests, FunctionTests):
+            return await run_function(backend, task, source, deadline, self._second_chance), False
+        return await run_asserts(backend, task, source, deadline, self._second_chance)
 
     def _sandbox(self) -> SandboxBackend:
         if self._backend is None:

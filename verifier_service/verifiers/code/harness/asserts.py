@@ -86,7 +86,7 @@ class AssertRun:
         if not self.total:
             raise BadTask("the test code has no assertion and no test function")
         self.flags = _future_flags(self.tree)
-        self.missed = False
+        self.missed = self.looked_up = False
 
     def execute(
         self,
@@ -112,7 +112,7 @@ class AssertRun:
             self._run_statements()
             if self.checker is not None:
                 checker, target = self.checker
-                self._run_unit(lambda: self.space[checker](self._resolve(target)))
+                self._run_unit(lambda: self.space[checker](self._submitted(target)))
             items = collect(self.space, self._candidate_fixture)
             cases = self._unittest_suites()
             planned(len(self.units) + (self.checker is not None) + len(items) + sum(suite.countTestCases() for suite in cases))
@@ -121,7 +121,7 @@ class AssertRun:
                 suite.run(_Result(self))
         except Stop:
             return
-        if self.passed and not self.touched():
+        if self.passed and not self._touched():
             raise BadTask("the tests pass without calling the submission")
         if not self.number:
             raise BadTask("no test ran: all are skipped")
@@ -159,6 +159,10 @@ class AssertRun:
                     continue
             self._over(number, failure, time.monotonic() - started)
 
+    def _touched(self) -> bool:
+        """Whether the test has had anything to do with the submission yet."""
+        return self.looked_up or self.touched()
+
     def _begun(self) -> int:
         number = self.number
         self.number += 1
@@ -195,7 +199,7 @@ class AssertRun:
         """(outcome, note) of a failed test. Raises BadTask when the test can only blame itself."""
         foreign = bool(error.__dict__.get("__from_other_end__"))
         missing = bool(error.__dict__.get("__missing__")) or (self.missed and isinstance(error, (ImportError, AttributeError)))
-        if not foreign and not missing and not self.touched():
+        if not foreign and not missing and not self._touched():
             raise BadTask(f"the test code fails by itself, before it calls the submission: {type(error).__name__}") from None
         if missing:
             return "runtime_error", f"{type(error).__name__}: the submission lacks a name that the test uses"
@@ -219,6 +223,7 @@ class AssertRun:
             preset = self._preset(name)
             if preset is not None:
                 return preset
+        self.looked_up = True
         if name in CANDIDATES and name not in self.ours and self.entry_point:
             try:
                 return self._submitted(name)
@@ -287,7 +292,9 @@ class AssertRun:
         called = {
             statement.value.func.id
             for statement in self.tree.body
-            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and isinstance(statement.value.func, ast.Name)
+            if isinstance(statement, ast.Expr)
+            and isinstance(statement.value, ast.Call)
+            and isinstance(statement.value.func, ast.Name)
         }
         for statement in self.tree.body:
             if isinstance(statement, ast.FunctionDef) and statement.name in CHECKERS and statement.name not in called:
@@ -303,7 +310,10 @@ class AssertRun:
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 found += statement.name.startswith("test") and statement.name != checker
             elif isinstance(statement, ast.ClassDef):
-                found += sum(isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and part.name.startswith("test") for part in statement.body)
+                found += sum(
+                    isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and part.name.startswith("test")
+                    for part in statement.body
+                )
         return found
 
     def _unittest_suites(self) -> list[unittest.TestSuite]:
@@ -414,7 +424,9 @@ def _future_flags(tree: ast.Module) -> int:
     flags = 0
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
-            flags |= sum(getattr(__future__, alias.name).compiler_flag for alias in statement.names if hasattr(__future__, alias.name))
+            flags |= sum(
+                getattr(__future__, alias.name).compiler_flag for alias in statement.names if hasattr(__future__, alias.name)
+            )
     return flags
 
 
@@ -451,7 +463,13 @@ def _verifies(root: ast.AST, functions: dict[str, ast.FunctionDef], seen: set[st
         if isinstance(node, (ast.Assert, ast.Raise)):
             return True
         if isinstance(node, ast.Call):
-            name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            name = (
+                node.func.id
+                if isinstance(node.func, ast.Name)
+                else node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else ""
+            )
             if name.startswith(("assert", "raises", "fail")) or name == "exit":
                 return True
             if name in functions and isinstance(node.func, ast.Name) and name not in seen:

@@ -30,7 +30,7 @@ def judge_harness() -> str:
 @cache
 def in_process_harness() -> str:
     """Source of a submission's end that can also run the tests by itself, in the submission's process."""
-    return _bundled((*SUBMISSION[:-1], *JUDGE[3:], "submission_side"))
+    return _bundled((*SUBMISSION, "mini_pytest", "asserts", "in_process"))
 
 
 def _bundled(names: tuple[str, ...]) -> str:

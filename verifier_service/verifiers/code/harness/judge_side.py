@@ -45,6 +45,8 @@ class Judge:
         try:
             if self.task["style"] == "function":
                 self._run_function()
+            elif self.task["style"] == "in_process":
+                self._run_in_process()
             else:
                 self._run_asserts()
         except Gone:
@@ -111,6 +113,18 @@ class Judge:
             in_words=in_words,
         )
 
+    def _run_in_process(self) -> None:
+        """Hand the tests to the submission's process and pass on what it says of them."""
+        task = self.task
+        run = AssertRun(task["code"], task["entry_point"], self._lookup, TEST_MODULE)
+        self.report({"kind": "plan", "total": run.total})
+        if not self._load():
+            return
+        frames = self.peer.request("run_tests", task["code"], task["entry_point"], task["stop"])
+        for frame in frames if type(frames) is list else ():
+            if type(frame) is dict and _is_frame(frame):
+                self.report(frame)
+
     def _lookup(self, name: str) -> Any:
         """A name of the submission, or raise NameError."""
         try:
@@ -141,6 +155,20 @@ class Judge:
             self.cpu_s += news[0]
         if type(news[1]) is str and sys.stdout is not sys.__stdout__:
             sys.stdout.write(news[1])
+
+
+def _is_frame(frame: dict[Any, Any]) -> bool:
+    """Whether what the submission's process says of its tests has the shape of a report."""
+    kind = frame.get("kind")
+    if kind == "plan":
+        return type(frame.get("total")) is int and 0 < frame["total"] < 1_000_000
+    if kind == "begin":
+        return type(frame.get("test")) is int
+    times = all(type(frame.get(name)) in (int, float) and 0 <= frame[name] < 1e6 for name in ("wall_s", "cpu_s"))
+    return kind == "test" and times and frame.get("outcome") in IN_PROCESS_OUTCOMES and type(frame.get("note")) is str
+
+
+IN_PROCESS_OUTCOMES = ("correct", "incorrect", "runtime_error", "skipped")
 
 
 def serve_submission(peer: Peer, operation: str, arguments: list[Any]) -> Any:
@@ -238,4 +266,14 @@ def in_words(error: BaseException) -> str:
 def judge(payload: bytes, channel_fd: int, emit: Callable[[bytes], None]) -> None:
     """Entry point of the judge's process."""
     sys.setrecursionlimit(RECURSION_LIMIT)
-    Judge(json.loads(payload), channel_fd, lambda frame: emit(json.dumps(frame).encode())).run()
+
+    def report(frame: dict[str, Any]) -> None:
+        emit(json.dumps(frame).encode())
+
+    judge = Judge(json.loads(payload), channel_fd, report)
+    try:
+        judge.run()
+    except BaseException as error:
+        if not judge.peer.touches:
+            raise
+        report({"kind": "confused", "why": type(error).__name__})

@@ -190,7 +190,11 @@ class Approx:
         if hasattr(actual, "tolist"):
             actual = actual.tolist()
         if isinstance(expected, dict):
-            return isinstance(actual, dict) and actual.keys() == expected.keys() and all(self._close(expected[k], actual[k]) for k in expected)
+            return (
+                isinstance(actual, dict)
+                and actual.keys() == expected.keys()
+                and all(self._close(expected[k], actual[k]) for k in expected)
+            )
         if isinstance(expected, (list, tuple)):
             alike = isinstance(actual, (list, tuple)) and len(actual) == len(expected)
             return alike and all(self._close(mine, theirs) for mine, theirs in zip(expected, actual, strict=True))
@@ -233,7 +237,9 @@ class Fixture:
     name: str | None = None
 
 
-def fixture(function: Any = None, *, scope: str = "function", params: Any = None, autouse: bool = False, ids: Any = None, name: Any = None) -> Any:
+def fixture(
+    function: Any = None, *, scope: str = "function", params: Any = None, autouse: bool = False, ids: Any = None, name: Any = None
+) -> Any:
     def wrap(wrapped: Any) -> Fixture:
         return Fixture(wrapped, scope, None if params is None else list(params), autouse, name)
 
@@ -261,7 +267,9 @@ def install() -> None:
     module = types.ModuleType("pytest")
     public = (raises, fixture, skip, xfail, fail, importorskip, param)
     vars(module).update({function.__name__: function for function in public})
-    vars(module).update(approx=Approx, mark=MarkMaker(), main=lambda *a, **k: 0, yield_fixture=fixture, ExceptionInfo=ExceptionInfo)
+    vars(module).update(
+        approx=Approx, mark=MarkMaker(), main=lambda *a, **k: 0, yield_fixture=fixture, ExceptionInfo=ExceptionInfo
+    )
     vars(module).update(warns=lambda *a, **k: Warns(), deprecated_call=lambda *a, **k: Warns())
     vars(module)["skip"].Exception = Skipped  # type: ignore[attr-defined]
     vars(module)["fail"].Exception = Failed  # type: ignore[attr-defined]
@@ -314,7 +322,12 @@ def collect(space: dict[str, Any], fallback: Callable[[str], Any]) -> list[Pytes
             if _takes_candidate_only(name, value):
                 continue
             items.extend(_expanded(value, None, module_marks, session))
-        elif name.startswith("Test") and inspect.isclass(value) and not _is_unittest(value) and value.__module__ == space["__name__"]:
+        elif (
+            name.startswith("Test")
+            and inspect.isclass(value)
+            and not _is_unittest(value)
+            and value.__module__ == space["__name__"]
+        ):
             session.fixtures.update({v.name or n: v for n, v in vars(value).items() if isinstance(v, Fixture)})
             for method_name, method in vars(value).items():
                 function = method.__func__ if isinstance(method, (staticmethod, classmethod)) else method
@@ -362,7 +375,9 @@ def _wanted(function: Any, session: Session, seen: frozenset[str] = frozenset())
     return found
 
 
-def _axis(names: Any, values: Any, indirect: Any = False, ids: Any = None, scope: Any = None) -> Iterator[tuple[dict[str, Any], list[Mark]]]:
+def _axis(
+    names: Any, values: Any, indirect: Any = False, ids: Any = None, scope: Any = None
+) -> Iterator[tuple[dict[str, Any], list[Mark]]]:
     keys = [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else list(names)
     for value in values:
         marks: list[Mark] = []

@@ -33,7 +33,7 @@ UNARY = frozenset(
 )
 OTHERS = frozenset(
     "__call__ __len__ __iter__ __next__ __reversed__ __contains__ __getitem__ __setitem__ __delitem__ __str__ __repr__ __format__ "
-    "__bytes__ __hash__ __enter__ __exit__ __aenter__ __aexit__ __aiter__ __anext__ __await__ __copy__ __deepcopy__ "
+    "__bytes__ __hash__ __enter__ __exit__ __aenter__ __aexit__ __aiter__ __anext__ __await__ "
     "__fspath__ __length_hint__".split()
 )
 FORWARDED = COMPARISONS | ARITHMETIC | UNARY | OTHERS
@@ -118,8 +118,14 @@ class Remote(metaclass=RemoteMeta, made_here=True):
     def __delattr__(self, name: str) -> None:
         link_of(self)[0].request("delattr", self, name)
 
+    def __copy__(self) -> Any:
+        return link_of(self)[0].request("copy", self, False)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return link_of(self)[0].request("copy", self, True)
+
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise Unproxiable("the test pickles an object of the submission")
+        raise TypeError("an object of the submission can't be pickled here")
 
 
 class RemoteWithData:
@@ -153,7 +159,9 @@ def make_class(peer: Peer, number: int, name: Any, home: Any, bases: list[Any], 
     forwarded = sorted(FORWARDED.intersection(entry for entry in dunders if type(entry) is str))
     if any(issubclass(base, BaseException) for base in bases):
         kept = [base for base in bases if issubclass(base, BaseException)]
-        shape: tuple[type, ...] = (*kept,) if any(issubclass(base, RemoteException) for base in kept) else (RemoteException, *kept)
+        shape: tuple[type, ...] = (
+            (*kept,) if any(issubclass(base, RemoteException) for base in kept) else (RemoteException, *kept)
+        )
         namespace: dict[str, Any] = {}
     elif data in {base.__name__ for base in IMMUTABLE}:
         own = next(base for base in IMMUTABLE if base.__name__ == data)
@@ -347,7 +355,9 @@ def _considered(self: Any, dunder: str, operands: tuple[Any, ...], result: Any) 
             taint(result)
         return result
     if len(both) == 1 and standing(self) != "built":
-        raise TypeError("arithmetic of an object of the submission with plain data gave plain data, which is not taken at its word")
+        raise TypeError(
+            "arithmetic of an object of the submission with plain data gave plain data, which is not taken at its word"
+        )
     return result
 
 

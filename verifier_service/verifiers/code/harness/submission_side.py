@@ -39,18 +39,42 @@ RECURSION_LIMIT = 20_000
 MIRROR_CHARS = 1 << 20
 
 # What contest sites import for everybody. They stand behind the program's own names, as built-in names do.
-PRESET_MODULES = (bisect, collections, copy, dataclasses, enum, functools, heapq, itertools, json, math, operator, random, re, string)
+PRESET_MODULES = (
+    bisect,
+    collections,
+    copy,
+    dataclasses,
+    enum,
+    functools,
+    heapq,
+    itertools,
+    json,
+    math,
+    operator,
+    random,
+    re,
+    string,
+)
 PRESET_MODULES += (sys, time, typing)
 PRESET_NAMES: dict[str, Any] = {
     **{module.__name__: module for module in PRESET_MODULES},
     **{name: getattr(typing, name) for name in typing.__all__ if name not in ("Counter", "OrderedDict", "Text")},
     **{name: getattr(collections, name) for name in ("Counter", "OrderedDict", "defaultdict", "deque", "namedtuple", "ChainMap")},
-    **{name: getattr(functools, name) for name in ("cache", "cached_property", "cmp_to_key", "lru_cache", "partial", "reduce", "wraps")},
+    **{
+        name: getattr(functools, name)
+        for name in ("cache", "cached_property", "cmp_to_key", "lru_cache", "partial", "reduce", "wraps")
+    },
     **{name: getattr(itertools, name) for name in ("accumulate", "chain", "combinations", "count", "cycle", "groupby", "islice")},
     **{name: getattr(itertools, name) for name in ("pairwise", "permutations", "product", "repeat", "starmap", "zip_longest")},
-    **{name: getattr(heapq, name) for name in ("heapify", "heappop", "heappush", "heappushpop", "heapreplace", "nlargest", "nsmallest")},
+    **{
+        name: getattr(heapq, name)
+        for name in ("heapify", "heappop", "heappush", "heappushpop", "heapreplace", "nlargest", "nsmallest")
+    },
     **{name: getattr(bisect, name) for name in ("bisect_left", "bisect_right", "insort", "insort_left", "insort_right")},
-    **{name: getattr(math, name) for name in ("ceil", "comb", "factorial", "floor", "gcd", "inf", "isqrt", "lcm", "log2", "perm", "sqrt")},
+    **{
+        name: getattr(math, name)
+        for name in ("ceil", "comb", "factorial", "floor", "gcd", "inf", "isqrt", "lcm", "log2", "perm", "sqrt")
+    },
     "dataclass": dataclasses.dataclass,
     "deepcopy": copy.deepcopy,
     "ListNode": ListNode,
@@ -118,6 +142,9 @@ class Submission:
         """The data of an instance of a subclass of a built-in container."""
         base = data_base(type(owner))
         return None if base is None else base_value(owner, base)
+
+    def do_copy(self, peer: Peer, owner: Any, deep: bool) -> Any:
+        return copy.deepcopy(owner) if deep else copy.copy(owner)
 
     def do_await(self, peer: Peer, awaitable: Any) -> Any:
         """Run something awaitable to its end."""
