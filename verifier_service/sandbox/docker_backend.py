@@ -251,11 +251,10 @@ class DockerSlots:
 def _attach(client: docker.DockerClient, container_id: str) -> socket.socket:
     """The raw two-way stream of a container's stdio."""
     stream: Any = client.api.attach_socket(container_id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
-    sock: socket.socket = stream._sock  # the SDK wraps the hijacked connection for blocking use
-    duplicate = sock.dup()
-    stream.close()
-    duplicate.setblocking(False)
-    return duplicate
+    # The SDK wraps the hijacked connection for blocking use; taken out of it, the descriptor is ours alone to close.
+    sock = socket.socket(fileno=stream._sock.detach())
+    sock.setblocking(False)
+    return sock
 
 
 class DockerBackend(PooledBackend):
