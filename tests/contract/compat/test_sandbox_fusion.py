@@ -133,12 +133,16 @@ async def test_a_wrong_field_is_a_problem_that_names_it(service: Any, wrong: dic
     assert response.headers["content-type"] == "application/problem+json"
 
 
-@pytest.mark.parametrize(
-    "raw", [b"{", b'{"code": NaN}', b'{"code": "\\ud800"}', b"[" * 5000, b"\xff", b'{"code":"a","run_timeout":1e999}']
-)
+@pytest.mark.parametrize("raw", [b"{", b'{"code": NaN}', b"[" * 5000, b"\xff", b'{"code":"a","run_timeout":1e999}'])
 async def test_what_is_no_json_is_a_4xx(service: Any, raw: bytes) -> None:
     response = await service.http.post("/run_code", content=raw, headers={"content-type": "application/json"})
     assert response.status_code in (400, 422)
+
+
+async def test_a_lone_surrogate_is_a_program_like_any_other(service: Any) -> None:
+    raw = b'{"code": "print(len(input()))", "stdin": "\\ud800"}'
+    response = await service.http.post("/run_code", content=raw, headers={"content-type": "application/json"})
+    assert response.json()["run_result"]["stdout"] == "1\n"
 
 
 async def test_too_long_a_program_is_a_413(service: Any) -> None:

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from verifier_service.api.compat.bodies import Lenient, check_length, decoded, json_answer, read_as, text_of
-from verifier_service.api.compat.languages import language_of
+from verifier_service.api.compat.languages import COMPILED, language_of
 from verifier_service.api.problems import RequestRefused, problem_response
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import Ending, Limits, ProgramRefused, Termination
@@ -78,7 +78,7 @@ async def submit(
         raise RequestRefused(413, str(refused)) from None
     except (DeadlineExceeded, InfrastructureFault) as fault:
         return problem_response(503, f"the program was not run to its end: {fault}; ask again", headers={"retry-after": "5"})
-    return json_answer(result_of(ended, expected, base64_encoded), 201)
+    return json_answer(result_of(ended, run.language, expected, base64_encoded), 201)
 
 
 def to_run(asked: SubmissionRequest, encoded: bool, runs: Runs, settings: Settings) -> tuple[Run, str | None]:
@@ -112,7 +112,7 @@ def limits_of(asked: SubmissionRequest, settings: Settings) -> Limits:
     return Limits(cpu_s, wall_s, memory_mb, default.processes, default.output_bytes, default.file_bytes)
 
 
-def result_of(ended: Termination, expected: str | None, encoded: bool) -> dict[str, Any]:
+def result_of(ended: Termination, language: str, expected: str | None, encoded: bool) -> dict[str, Any]:
     """Outputs are compared without the blanks at the ends of lines and the empty lines at the end."""
 
     def text(output: bytes) -> str | None:
@@ -120,8 +120,8 @@ def result_of(ended: Termination, expected: str | None, encoded: bool) -> dict[s
             return None
         return base64.b64encode(output).decode() if encoded else text_of(output)
 
-    number, description = _status(ended, expected)
-    compiled = ended.ending is not Ending.COMPILE_ERROR
+    compiled = ended.ending is not Ending.COMPILE_ERROR or language not in COMPILED
+    number, description = _status(ended, expected) if compiled else (6, "Compilation Error")
     return {
         "token": str(uuid4()),
         "status": {"id": number, "description": description},
@@ -137,15 +137,13 @@ def result_of(ended: Termination, expected: str | None, encoded: bool) -> dict[s
 
 
 def _status(ended: Termination, expected: str | None) -> tuple[int, str]:
-    if ended.ending is Ending.COMPILE_ERROR:
-        return 6, "Compilation Error"
     if ended.ending in (Ending.CPU_TIME, Ending.WALL_TIME):
         return 5, "Time Limit Exceeded"
     if ended.ending is Ending.SIGNALLED:
         return SIGNALS.get(ended.signal or 0, (12, "Runtime Error (Other)"))
-    if ended.ending is not Ending.EXITED:
+    if ended.ending not in (Ending.EXITED, Ending.COMPILE_ERROR):
         return 12, "Runtime Error (Other)"
-    if ended.exit_code:
+    if ended.exit_code or ended.ending is Ending.COMPILE_ERROR:
         return 11, "Runtime Error (NZEC)"
     if expected is not None and _lines(text_of(ended.stdout)) != _lines(expected):
         return 4, "Wrong Answer"

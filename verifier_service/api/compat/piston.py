@@ -95,7 +95,7 @@ async def execute(request: Request) -> Response:
         return json_answer({"message": f"the program was not run to its end: {fault}; ask again"}, 503)
     answer: dict[str, Any] = {"language": run.language, "version": runs.version(run.language)}
     stage = stage_of(ended)
-    if ended.ending is Ending.COMPILE_ERROR:
+    if ended.ending is Ending.COMPILE_ERROR and run.language in COMPILED:
         answer["compile"] = stage
     elif run.language in COMPILED:
         answer["compile"] = stage_of(Termination(Ending.EXITED, 0, None, 0.0, 0.0, 0.0, b"", b""))

@@ -124,7 +124,7 @@ def result_of(ended: Termination, language: str) -> dict[str, Any]:
     """A termination as SandboxFusion's RunCodeResponse. Its protocol has no verdict on memory, output or processes:
     those are exit codes of a killed process, and `message` says why."""
     compile_result = None
-    if ended.ending is Ending.COMPILE_ERROR:
+    if ended.ending is Ending.COMPILE_ERROR and language in COMPILED:
         failed = step("Finished", ended.wall_s, 1, ended.stdout, ended.stderr)
         return response("Failed", "", failed, None)
     if language in COMPILED:
@@ -142,6 +142,8 @@ def exit_status(ended: Termination) -> tuple[int, str]:
     """The exit code as a shell's parent sees it, never 0 for a run that a limit ended, and why if a limit did."""
     if ended.ending is Ending.EXITED:
         return ended.exit_code or 0, ""
+    if ended.ending is Ending.COMPILE_ERROR:  # of an interpreted language: it ends as upstream's interpreter does
+        return ended.exit_code or 1, ""
     if ended.ending is Ending.SIGNALLED:
         return -(ended.signal or 9), ""
     if ended.ending in (Ending.OUTPUT, Ending.FILE_SIZE):
