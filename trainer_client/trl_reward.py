@@ -245,7 +245,9 @@ def _agree(tolerance: Tolerance, report: BatchReport | None, fault: Exception | 
 def _log(plan: RewardPlan, report: BatchReport, columns: dict[str, Any]) -> None:
     """Components to log_metric and log_extra, where the trainer has them."""
     if report.bad_tasks:
-        log.warning("%d completions have a gold or tests that can't be used: %s", report.bad_tasks, report.first_bad_task)
+        log.warning(
+            "%d of this step's completions have a gold or tests that can't be used: %s", report.bad_tasks, report.first_bad_task
+        )
     log_metric, log_extra = columns.get("log_metric"), columns.get("log_extra")
     if callable(log_metric):
         for name, value in report.metrics.items():

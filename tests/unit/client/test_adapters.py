@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from trainer_client.adapters import endpoint as endpoints
-from trainer_client.adapters import openrlhf, slime, verl
+from trainer_client.adapters import nemo_rl, openrlhf, slime, verl
 from trainer_client.adapters.endpoint import endpoint
 from trainer_client.client_errors import RequestRefused, VerificationAborted
 
@@ -226,3 +226,37 @@ def test_deadlines_of_single_samples_are_those_of_the_endpoint(service):
     at = endpoint(URL, deadline_s=50)
     at.coalescer.submit({"completions": ["42"], "verifiers": [{"kind": "math", "gold": "42"}]}).result()
     assert 20 < service.requests[0]["deadline_s"] < 50
+
+
+# --- NeMo-RL
+
+
+@pytest.fixture
+def nemo_rl_modules(monkeypatch):
+    """The two modules that the environment needs of its framework, with what it needs of them."""
+    import collections
+    import sys
+
+    names = "observations metadata next_stop_strings rewards terminateds answers"
+    interfaces = types.SimpleNamespace(EnvironmentReturn=collections.namedtuple("EnvironmentReturn", names))
+    torch = types.SimpleNamespace(tensor=lambda values, dtype: values, ones=lambda n: [1.0] * n, float32="float32")
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "nemo_rl", types.SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "nemo_rl.environments", types.SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "nemo_rl.environments.interfaces", interfaces)
+
+
+def conversation(text):
+    return [{"role": "user", "content": "?"}, {"role": "assistant", "content": text}]
+
+
+def test_nemo_rls_environment_ends_each_episode_with_a_reward(service, nemo_rl_modules):
+    environment = nemo_rl.VerifierEnvironment({"verifier_url": URL, "verifiers": ["math"]})
+    metadata = [{"ground_truth": "42"}, {"ground_truth": "42"}, {"verifiers": [{"kind": "math", "gold": "7"}]}]
+    answer = environment.step([conversation("42"), conversation("1"), conversation("7")], metadata)
+    assert answer.rewards == [1.0, 0.0, 1.0]
+    assert answer.terminateds == [1.0] * 3
+    assert len(answer.observations) == len(answer.next_stop_strings) == len(answer.answers) == 3
+    fail_on(service, "lost")
+    with pytest.raises(VerificationAborted, match="NeMo-RL"):
+        environment.step([conversation("lost")], [{"ground_truth": "42"}])
