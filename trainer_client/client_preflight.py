@@ -92,7 +92,7 @@ async def _ask(http: httpx.AsyncClient, url: str, kinds: list[str], deadline: De
         hint = "start it (`verifier-service serve`) or correct the URL"
         return ReplicaReport(url, f"{type(error).__name__}; {hint}", {})
     if described.status_code in (401, 403):
-        return ReplicaReport(url, "it asks for a bearer token; pass token=, or set VERIFIER_CLIENT_TOKEN", {})
+        return ReplicaReport(url, "it asks for a bearer token; pass token=, or set VERIFIER_TOKEN", {})
     verifiers = _verifiers(described.content) if described.status_code == 200 else {}
     return ReplicaReport(url, _problem_of(ready, kinds, verifiers), verifiers)
 

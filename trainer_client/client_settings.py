@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, field_validator
 
 MIB = 1 << 20
-TOKEN_VARIABLE = "VERIFIER_CLIENT_TOKEN"  # noqa: S105  the name of a variable, not a token
+TOKEN_VARIABLE = "VERIFIER_TOKEN"  # noqa: S105  the name of a variable, not a token
 _URL = TypeAdapter(AnyHttpUrl)
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 

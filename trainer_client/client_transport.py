@@ -139,7 +139,7 @@ def _failure(
         return AttemptFailed("too_large", said)
     where = caller_field(chunk, field)
     if status in (401, 403):
-        hint = "; pass token=, or set VERIFIER_CLIENT_TOKEN"
+        hint = "; pass token=, or set VERIFIER_TOKEN"
     elif status in (404, 405) or status < 400:
         hint = "; is this the base URL of a verifier service?"
     else:

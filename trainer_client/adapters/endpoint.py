@@ -4,7 +4,7 @@ Frameworks load a reward function from a path and call it with one sample at a t
 from their keyword settings or from the environment:
 
     VERIFIER_CLIENT_URL          base URL, or several separated by commas
-    VERIFIER_CLIENT_TOKEN        bearer token, if the service asks for one
+    VERIFIER_TOKEN        bearer token, if the service asks for one
     VERIFIER_CLIENT_VERIFIERS    kinds separated by commas (math,format), or a JSON list of specs
     VERIFIER_CLIENT_DEADLINE_S   total seconds for one call
 """

@@ -20,8 +20,8 @@ URL = "http://service"
 @pytest.fixture(autouse=True)
 def served(service, monkeypatch):
     """Endpoints made in a test talk to its service, and are gone after it."""
-    for name in ("URL", "VERIFIERS", "DEADLINE_S", "UNSCORED", "TOKEN"):
-        monkeypatch.delenv(f"VERIFIER_CLIENT_{name}", raising=False)
+    for name in ("CLIENT_URL", "CLIENT_VERIFIERS", "CLIENT_DEADLINE_S", "CLIENT_UNSCORED", "TOKEN"):
+        monkeypatch.delenv(f"VERIFIER_{name}", raising=False)
     made = []
     original = endpoints.VerifierClient
 

@@ -66,7 +66,7 @@ async def test_another_protocol_is_told_from_another_server(make_client, service
 
 async def test_a_missing_token_is_asked_for(make_client, service):
     service._get = lambda request: httpx.Response(401, json={})
-    with pytest.raises(ServiceNotReady, match="VERIFIER_CLIENT_TOKEN"):
+    with pytest.raises(ServiceNotReady, match="VERIFIER_TOKEN"):
         await make_client().preflight(["math"])
 
 

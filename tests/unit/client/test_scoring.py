@@ -180,7 +180,7 @@ async def test_the_token_is_sent_and_is_not_shown(make_client, service, group, m
     await client.score([group("42")])
     assert service.headers[0]["authorization"] == "Bearer s3cret"
     assert "s3cret" not in repr(client.settings)
-    monkeypatch.setenv("VERIFIER_CLIENT_TOKEN", "from-environment")
+    monkeypatch.setenv("VERIFIER_TOKEN", "from-environment")
     await make_client().score([group("42")])
     assert service.headers[1]["authorization"] == "Bearer from-environment"
 

@@ -11,7 +11,8 @@ from verifier_service.settings import Settings
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docker-compose.yml", *sorted((ROOT / "docs").glob("*.md"))]
-NO_SETTINGS = {"VERIFIER_TOKEN", "VERIFIER_REQUIRE_DOCKER", "VERIFIER_REQUIRE_BUBBLEWRAP", "VERIFIER_NAME"}
+CLIENT_VARIABLES = {f"VERIFIER_CLIENT_{name}" for name in ("URL", "VERIFIERS", "DEADLINE_S", "UNSCORED")}
+NO_SETTINGS = CLIENT_VARIABLES | {"VERIFIER_TOKEN", "VERIFIER_REQUIRE_DOCKER", "VERIFIER_REQUIRE_BUBBLEWRAP", "VERIFIER_NAME"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
