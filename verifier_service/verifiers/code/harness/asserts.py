@@ -13,7 +13,6 @@ from __future__ import annotations
 import ast
 import builtins
 import importlib
-import importlib.machinery
 import sys
 import time
 import types
@@ -22,8 +21,11 @@ import unittest
 from collections.abc import Callable
 from typing import Any
 
-from verifier_service.verifiers.code.harness.mini_pytest import Outcome, PytestItem, collect, install, run_item
+from verifier_service.verifiers.code.harness.mini_pytest import install
 from verifier_service.verifiers.code.harness.proxies import Unproxiable
+from verifier_service.verifiers.code.harness.pytest_run import Outcome, PytestItem, collect, run_item
+from verifier_service.verifiers.code.harness.submission_module import SubmissionFinder
+from verifier_service.verifiers.code.harness.task_code import BadTask, asserts, bound_names, future_flags, parsed
 
 PRESET_MODULES = frozenset(
     "math random re string time collections itertools functools operator heapq bisect copy json datetime decimal fractions "
@@ -36,17 +38,12 @@ PRESET_FROM = {
     "copy": ("deepcopy",),
     "math": ("inf", "isclose", "nan", "pi"),
 }
-MISSING_LIBRARIES = frozenset("pandas scipy sympy torch tensorflow sklearn hypothesis requests networkx matplotlib".split())
 CHECKERS = ("check", "check_solution", "check_candidate", "run_tests", "test", "run_test")
 CANDIDATES = ("candidate", "solution", "func", "f")
 STREAM_WORDS = ("capsys", "capfd", "stdout", "stdin", "input", "print")
 
 Begin = Callable[[int], None]
 Ended = Callable[[int, str, str, float], None]
-
-
-class BadTask(Exception):
-    """The test code itself can't be run; the message says why and quotes nothing of it."""
 
 
 class Stop(Exception):
@@ -74,18 +71,18 @@ class AssertRun:
     def __init__(self, code: str, entry_point: str | None, lookup: Callable[[str], Any], module_name: str) -> None:
         self.entry_point = entry_point
         self.lookup = lookup
-        self.tree = _parsed(code)
+        self.tree = parsed(code)
         self.looks_at_streams = any(word in code for word in STREAM_WORDS)
-        self.bound = _bound_names(self.tree)
+        self.bound = bound_names(self.tree)
         self.ours = self._names_under_test()
         self.space = Namespace(module_name, self._resolve)
         self.module = types.ModuleType(module_name)
-        self.units = [index for index, statement in enumerate(self.tree.body) if _asserts(statement, self.tree)]
+        self.units = [index for index, statement in enumerate(self.tree.body) if asserts(statement, self.tree)]
         self.checker = self._checker()
         self.total = len(self.units) + self._static_tests() + (self.checker is not None)
         if not self.total:
             raise BadTask("the test code has no assertion and no test function")
-        self.flags = _future_flags(self.tree)
+        self.flags = future_flags(self.tree)
         self.missed = self.looked_up = False
 
     def execute(
@@ -118,7 +115,7 @@ class AssertRun:
             planned(len(self.units) + (self.checker is not None) + len(items) + sum(suite.countTestCases() for suite in cases))
             self._run_items(items)
             for suite in cases:
-                suite.run(_Result(self))
+                suite.run(UnittestResult(self))
         except Stop:
             return
         if self.passed and not self._touched():
@@ -140,14 +137,14 @@ class AssertRun:
                 raise Stop
 
     def _run_unit(self, body: Callable[[], Any]) -> None:
-        number = self._begun()
+        number = self.begun()
         started = time.monotonic()
         failure = self._failure(body)
-        self._over(number, failure, time.monotonic() - started)
+        self.over(number, failure, time.monotonic() - started)
 
     def _run_items(self, items: list[PytestItem]) -> None:
         for item in items:
-            number = self._begun()
+            number = self.begun()
             started = time.monotonic()
             seen: list[Outcome] = []
             failure = self._failure(lambda item=item, seen=seen: seen.append(run_item(item)))  # type: ignore[misc]
@@ -155,27 +152,27 @@ class AssertRun:
                 if seen[0] is Outcome.XPASSED:
                     failure = "incorrect", "expected to fail"
                 else:
-                    self._not_counted(number)
+                    self.not_counted(number)
                     continue
-            self._over(number, failure, time.monotonic() - started)
+            self.over(number, failure, time.monotonic() - started)
 
     def _touched(self) -> bool:
         """Whether the test has had anything to do with the submission yet."""
         return self.looked_up or self.touched()
 
-    def _begun(self) -> int:
+    def begun(self) -> int:
         number = self.number
         self.number += 1
         self.begin(number)
         return number
 
-    def _not_counted(self, number: int) -> None:
+    def not_counted(self, number: int) -> None:
         """The test's author skips it: it says nothing of the submission."""
         self.number -= 1
         self.skipped += 1
         self.ended(number, "skipped", "", 0.0)
 
-    def _over(self, number: int, failure: tuple[str, str] | None, wall_s: float) -> None:
+    def over(self, number: int, failure: tuple[str, str] | None, wall_s: float) -> None:
         if failure is None:
             self.passed += 1
         outcome, note = failure or ("correct", "")
@@ -282,7 +279,7 @@ class AssertRun:
 
     def _install(self) -> None:
         install()
-        unittest.main = lambda *args, **kwargs: None  # type: ignore[assignment,misc]
+        unittest.main = lambda *args, **kwargs: None  # type: ignore[assignment]
         sys.meta_path.append(SubmissionFinder(self._submitted))
 
     # ---- what there is to run
@@ -326,31 +323,33 @@ class AssertRun:
         return [loader.loadTestsFromTestCase(kind) for kind in classes]
 
 
-class _Result(unittest.TestResult):
+class UnittestResult(unittest.TestResult):
     """Passes unittest's outcomes on, one test at a time."""
 
     def __init__(self, run: AssertRun) -> None:
         super().__init__()
-        self.run, self.failure, self.counts, self.begun = run, None, True, -1  # type: ignore[assignment]
+        self.run = run
+        self.failure: tuple[str, str] | None = None
+        self.counts, self.begun, self.started = True, -1, 0.0
 
     def startTest(self, test: unittest.TestCase) -> None:
-        self.failure: tuple[str, str] | None = None
+        self.failure = None
         self.counts, self.started = True, time.monotonic()
-        self.begun = self.run._begun()
+        self.begun = self.run.begun()
 
     def stopTest(self, test: unittest.TestCase) -> None:
         number, self.begun = self.begun, -1
         self.run.checked()
         if not self.counts:
-            self.run._not_counted(number)
+            self.run.not_counted(number)
             return
-        self.run._over(number, self.failure, time.monotonic() - self.started)
+        self.run.over(number, self.failure, time.monotonic() - self.started)
 
     def _failed(self, error: Any) -> None:
         failure = self.run.blame(error[1])
         if self.begun < 0:  # a class's set-up failed: its tests won't start
-            number = self.run._begun()
-            self.run._over(number, failure, 0.0)
+            number = self.run.begun()
+            self.run.over(number, failure, 0.0)
             raise Stop
         self.failure = self.failure or failure
 
@@ -374,115 +373,3 @@ class _Result(unittest.TestResult):
 
     def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
         self.failure = "incorrect", "expected to fail"
-
-
-class SubmissionFinder:
-    """Modules that don't exist here are the submission's: tests import it by whatever name its file was to have."""
-
-    def __init__(self, submitted: Callable[[str], Any]) -> None:
-        self.submitted = submitted
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if "." in name or name in MISSING_LIBRARIES or name in sys.stdlib_module_names or name == "numpy":
-            return None
-        return importlib.machinery.ModuleSpec(name, self)  # type: ignore[arg-type]
-
-    def create_module(self, spec: Any) -> Any:
-        return SubmissionModule(spec.name, self.submitted)
-
-    def exec_module(self, module: Any) -> None:
-        """Nothing to do: the submission is loaded already."""
-
-
-class SubmissionModule(types.ModuleType):
-    """The submission as an imported module."""
-
-    def __init__(self, name: str, submitted: Callable[[str], Any]) -> None:
-        super().__init__(name)
-        self.__dict__["__submitted__"] = submitted
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        try:
-            return self.__dict__["__submitted__"](name)
-        except NameError as missing:
-            raise AttributeError(str(missing)) from None
-
-
-def _parsed(code: str) -> ast.Module:
-    try:
-        return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        where = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        raise BadTask(f"the test code is no valid Python: {type(error).__name__}{where}") from None
-
-
-def _future_flags(tree: ast.Module) -> int:
-    import __future__
-
-    flags = 0
-    for statement in tree.body:
-        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
-            flags |= sum(
-                getattr(__future__, alias.name).compiler_flag for alias in statement.names if hasattr(__future__, alias.name)
-            )
-    return flags
-
-
-def _bound_names(tree: ast.Module) -> frozenset[str]:
-    """Names that the module's own top level binds, also inside its blocks, but not inside functions and classes."""
-    found: set[str] = set()
-    todo: list[ast.AST] = list(tree.body)
-    while todo:
-        node = todo.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found.add(node.name)
-            continue
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            found.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            found.add(node.name)
-        elif isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            continue
-        todo.extend(ast.iter_child_nodes(node))
-    return frozenset(found)
-
-
-def _asserts(statement: ast.stmt, tree: ast.Module) -> bool:
-    """Whether a top-level statement verifies something when it runs."""
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) or _is_main_guard(statement):
-        return False
-    return _verifies(statement, {part.name: part for part in tree.body if isinstance(part, ast.FunctionDef)}, set())
-
-
-def _verifies(root: ast.AST, functions: dict[str, ast.FunctionDef], seen: set[str]) -> bool:
-    for node in ast.walk(root):
-        if isinstance(node, (ast.Assert, ast.Raise)):
-            return True
-        if isinstance(node, ast.Call):
-            name = (
-                node.func.id
-                if isinstance(node.func, ast.Name)
-                else node.func.attr
-                if isinstance(node.func, ast.Attribute)
-                else ""
-            )
-            if name.startswith(("assert", "raises", "fail")) or name == "exit":
-                return True
-            if name in functions and isinstance(node.func, ast.Name) and name not in seen:
-                seen.add(name)
-                if _verifies(functions[name], functions, seen):
-                    return True
-    return False
-
-
-def _is_main_guard(statement: ast.stmt) -> bool:
-    return (
-        isinstance(statement, ast.If)
-        and isinstance(statement.test, ast.Compare)
-        and isinstance(statement.test.left, ast.Name)
-        and statement.test.left.id == "__name__"
-    )

@@ -10,8 +10,10 @@ import ast
 from functools import cache
 from pathlib import Path
 
-SUBMISSION = ("codec", "proxies", "peer", "nodes", "submission_side")
-JUDGE = ("codec", "proxies", "peer", "agree", "mini_pytest", "asserts", "judge_side")
+PEER = ("codec", "described", "proxies", "peer")
+TESTS = ("mini_pytest", "pytest_run", "task_code", "submission_module", "asserts")
+SUBMISSION = (*PEER, "nodes", "submission_side")
+JUDGE = (*PEER, "agree", *TESTS, "judge_side")
 PACKAGE = "verifier_service"
 
 
@@ -30,7 +32,7 @@ def judge_harness() -> str:
 @cache
 def in_process_harness() -> str:
     """Source of a submission's end that can also run the tests by itself, in the submission's process."""
-    return _bundled((*SUBMISSION, "mini_pytest", "asserts", "in_process"))
+    return _bundled((*SUBMISSION, *TESTS, "in_process"))
 
 
 def _bundled(names: tuple[str, ...]) -> str:

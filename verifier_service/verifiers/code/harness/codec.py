@@ -81,12 +81,12 @@ class Encoder:
 
     def contents(self, container: Any) -> Any:
         """The node of a known container's present contents, for an update."""
-        encode = _ENCODERS.get(type(container))
+        encode: Any = _ENCODERS.get(type(container))
         return encode(self, container, 1) if encode is not None else self._array(container, type(container), 0)
 
-    def items(self, values: Any, depth: int) -> list[Any]:
+    def items(self, values: Any, depth: int) -> Any:
         """The nodes of a sequence; flat data is passed through without a loop in Python."""
-        values = list(values)
+        values = list(values)  # a copy, as the caller's container may change before it is sent
         self.spend(len(values))
         kinds = set(map(type, values))
         if kinds <= FLAT and (int not in kinds or not _has_large_int(values)):
@@ -155,7 +155,7 @@ class Decoder:
         except (TypeError, ValueError, ArithmeticError, IndexError, LookupError, AttributeError, RecursionError) as error:
             raise WireError(f"a bad node {node[0]!r}: {type(error).__name__}") from None
 
-    def values(self, nodes: Any) -> list[Any]:
+    def values(self, nodes: Any) -> Any:
         """The values of a list of nodes."""
         if type(nodes) is not list:
             raise WireError("not a list of nodes")
@@ -199,7 +199,7 @@ def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-def _flat_pairs(encoder: Encoder, mapping: dict[Any, Any], depth: int) -> list[Any]:
+def _flat_pairs(encoder: Encoder, mapping: dict[Any, Any], depth: int) -> Any:
     return encoder.items([part for pair in mapping.items() for part in pair], depth)
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from verifier_service.verifiers.code.harness.asserts import AssertRun, BadTask
+from verifier_service.verifiers.code.harness.asserts import AssertRun
 from verifier_service.verifiers.code.harness.peer import Peer
 from verifier_service.verifiers.code.harness.submission_side import MODULE, Submission
+from verifier_service.verifiers.code.harness.task_code import BadTask
 
 IN_PROCESS_TEST_MODULE = "tests"
 

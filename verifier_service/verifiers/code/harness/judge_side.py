@@ -18,9 +18,10 @@ from collections.abc import Callable
 from typing import Any
 
 from verifier_service.verifiers.code.harness.agree import agrees
-from verifier_service.verifiers.code.harness.asserts import AssertRun, BadTask
+from verifier_service.verifiers.code.harness.asserts import AssertRun
 from verifier_service.verifiers.code.harness.peer import Gone, Peer
 from verifier_service.verifiers.code.harness.proxies import Oversized, Unproxiable, _probe, is_remote
+from verifier_service.verifiers.code.harness.task_code import BadTask
 
 NOTE_CHARS = 300
 RECURSION_LIMIT = 15_000
@@ -76,8 +77,7 @@ class Judge:
         if not self._load():
             return
         for number, case in enumerate(cases):
-            outcome, note = self._timed(number, lambda case=case: self._judge_case(case))
-            if outcome != "correct" and self.task["stop"]:
+            if self._timed(number, case) != "correct" and self.task["stop"]:
                 return
 
     def _judge_case(self, case: dict[str, Any]) -> tuple[str, str]:
@@ -136,12 +136,12 @@ class Judge:
         if self.peer.gone:
             raise Gone(self.peer.gone)
 
-    def _timed(self, number: int, judge: Callable[[], tuple[str, str]]) -> tuple[str, str]:
+    def _timed(self, number: int, case: dict[str, Any]) -> str:
         self.report({"kind": "begin", "test": number})
         started = time.monotonic()
-        outcome, note = judge()
+        outcome, note = self._judge_case(case)
         self._report_test(number, outcome, note, time.monotonic() - started)
-        return outcome, note
+        return outcome
 
     def _report_test(self, number: int, outcome: str, note: str, wall_s: float) -> None:
         cpu_s, self.cpu_s = self.cpu_s, 0.0
@@ -191,8 +191,9 @@ def serve_submission(peer: Peer, operation: str, arguments: list[Any]) -> Any:
 
 
 USABLE = frozenset(
-    "__len__ __iter__ __next__ __reversed__ __contains__ __getitem__ __setitem__ __delitem__ __bool__ __int__ __float__ __index__ "
-    "__str__ __repr__ __format__ __hash__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ "
+    "__len__ __iter__ __next__ __reversed__ __contains__ __getitem__ __setitem__ __delitem__ "
+    "__bool__ __int__ __float__ __index__ __str__ __repr__ __format__ __hash__ "
+    "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ "
     "__rmul__ __truediv__ __rtruediv__ __floordiv__ __mod__ __pow__ __neg__ __pos__ __abs__ __and__ __or__ __xor__ __enter__ "
     "__exit__ __call__ __fspath__ __iadd__ __isub__ __imul__ __invert__ __matmul__ __round__".split()
 )
@@ -258,7 +259,7 @@ def in_words(error: BaseException) -> str:
         return name
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - made of a stranger's data
+    except Exception:  # made of a stranger's data
         text = ""
     return f"{name}: {text}"[:NOTE_CHARS] if text else name
 

@@ -16,10 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 from verifier_service.verifiers.code.harness.codec import MAX_FRAME_BYTES, Decoder, Encoder, TooLarge, WireError
-from verifier_service.verifiers.code.harness.proxies import (
+from verifier_service.verifiers.code.harness.described import (
     IMMUTABLE,
-    Oversized,
-    RemoteMeta,
     base_name,
     base_value,
     data_base,
@@ -27,14 +25,18 @@ from verifier_service.verifiers.code.harness.proxies import (
     dunders_of,
     find_global,
     home_of,
-    make_class,
-    make_exception,
-    make_remote,
     named_global,
-    remote_of,
     shows_bases,
     snapshot,
     type_name,
+)
+from verifier_service.verifiers.code.harness.proxies import (
+    Oversized,
+    RemoteMeta,
+    make_class,
+    make_exception,
+    make_remote,
+    remote_of,
 )
 
 MAX_SIGNS = 20
@@ -297,7 +299,7 @@ class Peer:
                 arguments.append("...")
         try:
             text = str(error)[:2000]
-        except Exception as broken:  # noqa: BLE001 - the class is the submission's
+        except Exception as broken:  # the class may be anybody's
             text = f"({type(broken).__name__} in __str__)"
         error.__traceback__ = None  # it would keep every frame alive
         return ["e", self.number_of(error), self._export_class(type(error), encoder), ["t", arguments], text]

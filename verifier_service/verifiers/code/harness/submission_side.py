@@ -30,16 +30,16 @@ import types
 import typing
 from typing import Any
 
+from verifier_service.verifiers.code.harness.described import base_value, data_base
 from verifier_service.verifiers.code.harness.nodes import ListNode, Node, TreeNode, from_nodes, node_kind, to_nodes
 from verifier_service.verifiers.code.harness.peer import Peer, PlainResult
-from verifier_service.verifiers.code.harness.proxies import base_value, data_base
 
 MODULE = "solution"
 RECURSION_LIMIT = 20_000
 MIRROR_CHARS = 1 << 20
 
 # What contest sites import for everybody. They stand behind the program's own names, as built-in names do.
-PRESET_MODULES = (
+PRESET_MODULES: tuple[types.ModuleType, ...] = (
     bisect,
     collections,
     copy,
@@ -106,7 +106,7 @@ class Submission:
         sys.setrecursionlimit(RECURSION_LIMIT)
         try:
             code = compile(self.source, f"<{MODULE}>", "exec", dont_inherit=True)
-            exec(code, namespace)  # noqa: S102 - this is the sandbox
+            exec(code, namespace)
         except BaseException:
             traceback.print_exc()
             raise
@@ -182,7 +182,7 @@ class Submission:
     def _mirror(self, peer: Peer) -> None:
         """Show the judge what is printed, and ask it for what is read, since the test looks at both."""
         self.mirror = io.StringIO()
-        sys.stdout = _Tee(sys.stdout, self.mirror)  # type: ignore[assignment]
+        sys.stdout = _Tee(sys.stdout, self.mirror)
         peer.notes = self._printed
         builtins.input = lambda prompt="": peer.request("input", prompt)
         self.module.__dict__["__builtins__"]["input"] = builtins.input
@@ -219,7 +219,7 @@ def _hints(function: Any) -> list[str]:
     try:
         annotations = dict(getattr(function, "__annotations__", {}))
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    except Exception:  # noqa: BLE001 - the function is the submission's: it may be anything callable
+    except Exception:  # the function is the submission's: it may be anything callable
         return []
     names = names[1:] if names[:1] == ("self",) else names
     return [_hint_text(annotations.get(name, "")) for name in (*names, "return")]
