@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,9 +59,17 @@ def prepare(config: TrainConfig, console: Console, *, dry_run: bool = False) -> 
     return Prepared(config, rows, arguments, pass_reward, verifiers)
 
 
-def train(prepared: Prepared, callbacks: list[Any] | None = None) -> Any:
-    """Trains, saves the model to output_dir and returns the trainer. Loads the model, so torch and TRL too."""
+def train(prepared: Prepared, callbacks: list[Any] | None = None, *, quiet: bool = False) -> Any:
+    """Trains, saves the model to output_dir and returns the trainer. Loads the model, so torch and TRL too.
+
+    quiet: leave it to the callbacks to say how it goes.
+    """
+    from transformers.trainer_callback import PrinterCallback, ProgressCallback
+
     trainer = build_trainer(prepared, callbacks)
+    if quiet:
+        trainer.remove_callback(PrinterCallback)
+        trainer.remove_callback(ProgressCallback)
     checkpoint = _checkpoint(prepared.config)
     if checkpoint is not None:
         log.warning("resuming from %s", checkpoint)
@@ -174,9 +181,3 @@ def _checkpoint(config: TrainConfig) -> str | None:
         return None
     found: str | None = get_last_checkpoint(config.output_dir)
     return found
-
-
-def reward_curve(trainer: Any) -> list[float]:
-    """The mean reward of each logged step, nulls and missing ones left out."""
-    rewards = [entry.get("reward") for entry in trainer.state.log_history]
-    return [float(r) for r in rewards if r is not None and not math.isnan(r)]
