@@ -139,7 +139,7 @@ def _create_arguments(template: ContainerTemplate, labels: dict[str, str]) -> di
         "hostname": "sandbox",
         "stdin_open": True,
         "auto_remove": True,
-        "detach": True,
+        "detach": False,  # with stdin_open this means StdinOnce: stdin closes with the attach stream, so no orphan lives on
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import time
 from collections.abc import Callable
 
@@ -61,6 +62,10 @@ class Watcher:
         if child.end is not None or child.cause is not None:
             return  # one kill reaches all of a uid
         child.cause = cause
+        try:
+            os.kill(child.pid, signal.SIGKILL)  # it may not have taken its uid yet
+        except OSError:
+            pass
         if child.uid != os.getuid():
             procs.kill_uid(child.uid)
         else:
