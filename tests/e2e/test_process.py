@@ -52,6 +52,18 @@ def test_sigterm_finishes_what_runs_and_leaves_nothing(start: Callable[..., Any]
     assert "Traceback" not in service.text(), service.text()
 
 
+def test_the_sandboxes_of_a_killed_service_end_by_themselves(start: Callable[..., Any]) -> None:
+    service = start("--sandbox", "docker").wait_ready()
+    threading.Thread(target=lambda: _ignore_lost(service, code(SLOW)), daemon=True).start()
+    time.sleep(0.5)
+    assert containers(service)
+    service.kill()
+    give_up = time.monotonic() + 15
+    while containers(service) and time.monotonic() < give_up:
+        time.sleep(0.2)
+    assert not containers(service)
+
+
 def test_a_killed_service_leaves_nothing_once_the_next_has_started(start: Callable[..., Any]) -> None:
     first = start("--sandbox", "docker").wait_ready()
     threading.Thread(target=lambda: _ignore_lost(first, code(SLOW)), daemon=True).start()

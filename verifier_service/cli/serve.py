@@ -55,7 +55,7 @@ def serve(
         log_format=log_format,
     )
     _check_port(settings)
-    if settings.tokens_file is None and not is_loopback(settings.host):
+    if settings.tokens_file is None and not is_loopback(settings.host) and settings.log_format != "json":
         console.print(
             f"[yellow]warning:[/] {escape(settings.host)} is open to other machines and no token is asked for; "
             "set VERIFIER_TOKENS_FILE (verifier-service hash-token makes its lines)",

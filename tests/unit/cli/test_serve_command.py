@@ -70,6 +70,6 @@ def test_a_tokens_file_with_a_plain_token_is_refused_without_showing_it(served: 
 
 
 def test_an_open_address_without_tokens_is_warned_about(served: list[Settings]) -> None:
-    done = serve("--port", unused_port(), "--host", "0.0.0.0")
+    done = serve("--port", unused_port(), "--host", "0.0.0.0", "--log-format", "console")
     assert "VERIFIER_TOKENS_FILE" in done.output
     assert served

@@ -67,7 +67,8 @@ class Remote:
         self._patience_s = patience_s
 
     async def score(self, groups: Sequence[Group], deadline_s: float) -> list[GroupResult]:
-        body = ScoreRequest(groups=list(groups), deadline_s=deadline_s).model_dump_json(exclude_none=True).encode()
+        # Only what was written: a service older than this command knows nothing of newer fields' defaults.
+        body = ScoreRequest(groups=list(groups), deadline_s=deadline_s).model_dump_json(exclude_unset=True).encode()
         give_up_at = time.monotonic() + self._patience_s
         pause_s = FIRST_PAUSE_S
         while True:
