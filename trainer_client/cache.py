@@ -4,6 +4,8 @@ The key is the verifier's name and version, its spec without the weight, and the
 changed reward function, so its old verdicts are never found. Only scored verdicts are kept, and of those only what
 another run would give again: a time limit may be the machine's doing. The version must have been confirmed lately
 (by a verdict or by /v1/verifiers), else the cache is not used: nobody would notice a new one.
+
+Verdicts are kept as JSON: bytes are small, and the garbage collector of a trainer does not walk over them.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class VerdictCache:
         self._ttl_s = version_ttl_s
         self._versions: dict[str, tuple[VerifierId, float]] = {}
         self._announced: set[tuple[str, VerifierId]] = set()
-        self._verdicts: OrderedDict[bytes, ScoredVerdict] = OrderedDict()
+        self._verdicts: OrderedDict[bytes, bytes] = OrderedDict()
         self._begun: dict[tuple[str, str, bytes], hashlib.blake2b] = {}
 
     @property
@@ -76,17 +78,18 @@ class VerdictCache:
         if not self.may_have(kind, spec):
             return None
         key = self._key(self._versions[kind][0], spec, text)
-        verdict = self._verdicts.get(key)
-        if verdict is None:
+        kept = self._verdicts.get(key)
+        if kept is None:
             return None
         self._verdicts.move_to_end(key)
-        return verdict.model_copy(update={"cached": True})
+        return ScoredVerdict.model_validate_json(kept)
 
     def put(self, spec: bytes, text: str, verdict: Verdict) -> None:
         if not self.enabled or not isinstance(verdict, ScoredVerdict) or verdict.outcome in UNSTABLE_OUTCOMES:
             return
         key = self._key(verdict.verifier, spec, text)
-        self._verdicts[key] = verdict
+        body = verdict.model_dump_json(exclude_none=True, exclude={"cached"})
+        self._verdicts[key] = b'{"cached":true,' + body.encode()[1:]
         self._verdicts.move_to_end(key)
         while len(self._verdicts) > self._entries:
             self._verdicts.popitem(last=False)
