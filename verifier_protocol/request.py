@@ -203,6 +203,9 @@ class CodeSpec(Model):
     language: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_+#.-]{0,29}$")] = "python"
     tests: CodeTests
     limits: CodeLimits = CodeLimits()
+    extract: Literal["block", "whole"] = Field(
+        "block", description="`block`: the program is a fenced block of the reply. `whole`: the reply is the program."
+    )
     scoring: Literal["binary", "fraction"] = "binary"
     stop_on_failure: bool | None = Field(None, description="Absent: true for binary scoring, false for fraction.")
     weight: Weight = 1.0

@@ -61,6 +61,27 @@ async def test_scalebox_divides_by_one_failed_test_where_no_program_was_found(se
     assert [t["passed"] for t in got["tests"]] == [False]
 
 
+JUDGE = """
+import sys
+wanted, printed = int(open("stdin.txt").read()), open("answer.txt").read().split()
+assert open("stdout.txt").read() == "any"
+sys.exit(0 if len(printed) == 2 and sum(map(int, printed)) == wanted else 1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "accepted"),
+    [("c = int(input())\nprint(c - 1, 1)", True), ("print(1, 1)", False), ("print('x')", False), ("1/0", False)],
+)
+async def test_scalebox_special_judges_accept_with_status_0(service: Any, program: str, accepted: bool) -> None:
+    cases = {"type": "stdin_stdout", "input": ["3", "7"], "output": ["any", "any"]}
+    body = scalebox(f"```python\n{program}\n```", cases, extra={"special_judge_program": JUDGE, "run_all_cases": True})
+    got = await post(service, "/common_evaluate_batch", body)
+    assert got["accepted"] is accepted
+    assert len(got["tests"]) == 2
+    assert all("any" not in str(p.source + str(p.stdins)) for p in service.backend.programs if "answer.txt" not in p.source)
+
+
 async def test_custom_extract_logic_is_refused(service: Any) -> None:
     body = scalebox(custom_extract_logic="submit_code_blocks([])")
     got = await post(service, "/common_evaluate_batch", body, 422)
@@ -117,8 +138,8 @@ async def test_open_instruct_stdio_takes_tests_in_every_form(service: Any, tests
     assert got["runtimes"][1] == -1.0
 
 
-async def test_a_program_with_fences_of_its_own_is_run_whole(service: Any) -> None:
-    program = 'x = """\n```python\nprint(9)\n```\n````\n"""\nprint(len(x) > 3)'
+async def test_a_program_with_fences_and_tags_of_its_own_is_run_whole(service: Any) -> None:
+    program = 'x = """\n```python\nprint(9)\n```\n</think>\n"""\nprint(len(x) > 3)'
     got = await post(service, "/test_program_stdio", {"program": program, "tests": [{"input": "", "output": "True"}]})
     assert got["results"] == [1]
 

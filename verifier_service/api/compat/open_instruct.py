@@ -29,7 +29,6 @@ from verifier_service.api.body import parse_json
 from verifier_service.api.compat.bodies import Lenient, check_count, check_length, json_answer, read_as
 from verifier_service.api.compat.grading import Unscored, grade
 from verifier_service.api.compat.packed_tests import unpack_tests
-from verifier_service.api.compat.programs import fenced
 from verifier_service.api.problems import RequestRefused
 from verifier_service.settings import Settings
 
@@ -105,13 +104,13 @@ def _spec(tests: CodeTests, asked: ProgramRequest, settings: Settings) -> CodeSp
     limits = CodeLimits(
         cpu_time_s=min(seconds, settings.code_cpu_time_ceiling_s), wall_time_s=min(seconds, settings.code_wall_time_ceiling_s)
     )
-    return CodeSpec(kind="code", tests=tests, limits=limits, scoring="fraction", stop_on_failure=False)
+    return CodeSpec(kind="code", tests=tests, limits=limits, extract="whole", scoring="fraction", stop_on_failure=False)
 
 
 async def _answer(request: Request, asked: ProgramRequest, specs: list[CodeSpec], size_bytes: int) -> Response:
     settings: Settings = request.app.state.settings
     client_s = max(SHORTEST_CLIENT_S, min(LONGEST_CLIENT_S, CLIENT_PER_TEST * asked.max_execution_time))
-    groups = [Group(completions=[fenced(asked.program)], verifiers=[spec]) for spec in specs]
+    groups = [Group(completions=[asked.program], verifiers=[spec]) for spec in specs]
     try:
         results = await grade(request, groups, min(client_s - CLIENT_SLACK_S, settings.max_deadline_s), size_bytes)
     except Unscored as e:

@@ -14,7 +14,6 @@ from pydantic import Field, JsonValue
 
 from verifier_protocol import (
     AssertTests,
-    Checker,
     CodeLimits,
     CodeSpec,
     Compare,
@@ -32,8 +31,15 @@ from verifier_service.api.compat.bodies import Lenient, check_count, check_lengt
 from verifier_service.api.compat.grading import Unscored, grade
 from verifier_service.api.compat.languages import language_of
 from verifier_service.api.compat.sandbox_fusion import KILLED, response, step
+from verifier_service.api.compat.special_judge import judge_all
 from verifier_service.api.problems import RequestRefused
+from verifier_service.faults import DeadlineExceeded, InfrastructureFault
+from verifier_service.sandbox.contract import ProgramRefused
+from verifier_service.scoring.runs import Run, Runs
 from verifier_service.settings import Settings
+from verifier_service.verifiers.base import Deadline
+from verifier_service.verifiers.code.extract import extract_program
+from verifier_service.verifiers.code.limits import defaults, resolve
 
 router = APIRouter(tags=["ScaleBox"])
 
@@ -101,33 +107,67 @@ async def common_evaluate_batch(request: Request) -> Response:
         scoring="fraction",
         stop_on_failure=not config.extra.run_all_cases,
     )
-    group = Group(completions=[asked.completion], verifiers=[spec])
     wait_s = (config.compile_timeout or USUAL_TIMEOUT_S) + (config.run_timeout or USUAL_TIMEOUT_S) + CLIENT_SLACK_S
+    wait_s = min(wait_s, settings.max_deadline_s)
     try:
-        (result,) = await grade(request, [group], min(wait_s, settings.max_deadline_s), size)
+        if config.extra.special_judge_program and isinstance(spec.tests, StdinTests):
+            code, tests = await _specially_judged(request, asked, spec, spec.tests, wait_s)
+        else:
+            code, tests = await _graded(request, asked, spec, wait_s, size)
     except Unscored as e:
         return e.as_problem(504)
+    except (DeadlineExceeded, InfrastructureFault) as e:
+        return Unscored(str(e), retryable=True).as_problem(504)
+    except ProgramRefused as refused:
+        raise RequestRefused(413, str(refused)) from None
+    return json_answer(evaluation(asked.id, code, tests))
+
+
+async def _graded(
+    request: Request, asked: EvaluateRequest, spec: CodeSpec, wait_s: float, size_bytes: int
+) -> tuple[str, list[TestResult]]:
+    """The program and its tests' results; where nothing ran (no code block) one failed test, since clients divide by them."""
+    (result,) = await grade(request, [Group(completions=[asked.completion], verifiers=[spec])], wait_s, size_bytes)
     verdict = result.verdicts[0][0]
     assert isinstance(verdict, ScoredVerdict)
-    return json_answer(evaluation(asked, verdict))
+    nothing = [TestResult(outcome=verdict.outcome, stderr_tail=verdict.detail)]
+    return verdict.extracted or "", verdict.tests or nothing
 
 
-def evaluation(asked: EvaluateRequest, verdict: ScoredVerdict) -> dict[str, Any]:
+async def _specially_judged(
+    request: Request, asked: EvaluateRequest, spec: CodeSpec, tests: StdinTests, wait_s: float
+) -> tuple[str, list[TestResult]]:
+    settings: Settings = request.app.state.settings
+    runs: Runs = request.app.state.parts.runs
+    extra = asked.config.extra
+    source = extract_program(asked.completion, spec.language)
+    if source is None:
+        return "", [TestResult(outcome=Outcome.NO_ANSWER, stderr_tail="the reply has no code block")]
+    check_length(extra.special_judge_program or "", "config.extra.special_judge_program", settings)
+    judge_language = language_of(extra.special_judge_language, runs.languages(), "config.extra.special_judge_language")
+    results = await judge_all(
+        runs,
+        Run(spec.language, source, resolve(spec.limits, settings)),
+        [(case.stdin.encode(), case.expected_stdout.encode()) for case in tests.cases],
+        Run(judge_language, extra.special_judge_program or "", defaults(settings)),
+        tests.compare,
+        Deadline.after(wait_s),
+        run_all=extra.run_all_cases,
+    )
+    return source, results
+
+
+def evaluation(number: int | str, code: str, tests: list[TestResult]) -> dict[str, Any]:
     return {
-        "id": asked.id,
-        "accepted": verdict.score == 1.0,
-        "extracted_code": verdict.extracted or "",
+        "id": number,
+        "accepted": all(test.outcome is Outcome.CORRECT for test in tests),
+        "extracted_code": code,
         "full_code": None,
         "test_code": None,
-        "tests": [_test(i, t) for i, t in enumerate(verdict.tests or _one_failure(verdict))],
+        "tests": [_test(i, test) for i, test in enumerate(tests)],
         "extracted_type": None,
         "extra": None,
     }
-
-
-def _one_failure(verdict: ScoredVerdict) -> list[TestResult]:
-    """Where nothing ran (no code block), one failed test: its clients divide by the number of tests."""
-    return [TestResult(outcome=verdict.outcome, stderr_tail=verdict.detail)]
 
 
 def _test(index: int, test: TestResult) -> dict[str, Any]:
@@ -172,7 +212,7 @@ def tests_of(config: Config, settings: Settings) -> StdinTests | FunctionTests |
     if not cases.input or len(cases.input) != len(cases.output):
         raise RequestRefused(422, f"{where}: as many outputs as inputs, and at least one", where)
     if kind == "stdin_stdout":
-        return _stdin_tests(cases, config.extra, where)
+        return _stdin_tests(cases, where)
     if not cases.fn_name:
         raise RequestRefused(422, f"{where}.fn_name is missing", f"{where}.fn_name")
     return validated(
@@ -188,16 +228,13 @@ def tests_of(config: Config, settings: Settings) -> StdinTests | FunctionTests |
     )
 
 
-def _stdin_tests(cases: TestCases, extra: Extra, where: str) -> StdinTests:
+def _stdin_tests(cases: TestCases, where: str) -> StdinTests:
     pairs = []
     for n, (stdin, stdout) in enumerate(zip(cases.input, cases.output, strict=True)):
         if not isinstance(stdin, str) or not isinstance(stdout, str):
             raise RequestRefused(422, f"{where}: input[{n}] and output[{n}] must be texts", where)
         pairs.append(StdinCase(stdin=stdin, expected_stdout=stdout))
-    checker = None
-    if extra.special_judge_program:
-        checker = Checker(language=extra.special_judge_language, source=extra.special_judge_program)
-    return StdinTests(style="stdin", cases=pairs, compare=Compare(mode="float", rel_tol=FLOAT_TOLERANCE), checker=checker)
+    return StdinTests(style="stdin", cases=pairs, compare=Compare(mode="float", rel_tol=FLOAT_TOLERANCE))
 
 
 def _function_case(given: JsonValue, wanted: JsonValue, as_json: bool, field: str) -> FunctionCase:

@@ -92,7 +92,7 @@ class CodeVerifier:
         """
         started = time.perf_counter()
         deadline.check()
-        source = extract_program(completion, task.spec.language)
+        source = _program_of(completion, task.spec)
         if source is None:
             why = f"the reply has no {task.spec.language} code block after its thinking"
             return no_program(self.id, task.total, why, _ms(started))
@@ -172,6 +172,12 @@ class CodeVerifier:
         if isinstance(task.spec.tests, StdinTests) and (vacuous := vacuous_tests(task.spec.tests)):
             return {"vacuous_tests": vacuous}
         return None
+
+
+def _program_of(completion: str, spec: CodeSpec) -> str | None:
+    if spec.extract == "whole":
+        return completion if completion.strip() else None
+    return extract_program(completion, spec.language)
 
 
 def _ms(started: float) -> float:
