@@ -305,8 +305,6 @@ def _restrained(self: Any, dunder: str, operands: tuple[Any, ...], own: Any) -> 
         return _contains(self, other, own)
     if dunder in ARITHMETIC and own is not None:
         return own(self, other)
-    if standing(self) == "tainted" and dunder in UNARY and own is None and dunder not in ("__neg__", "__pos__", "__invert__"):
-        raise TypeError("the value of an object that was given the test's data is not taken at its word")
     return _ASK
 
 
@@ -337,7 +335,13 @@ def _considered(self: Any, dunder: str, operands: tuple[Any, ...], result: Any) 
     other = operands[0] if operands else None
     if dunder in ("__eq__", "__le__", "__ge__") and result is True and _probe(self):
         return False
-    if dunder not in ARITHMETIC or result is NotImplemented:
+    if result is NotImplemented:
+        return result
+    if dunder in UNARY and standing(self) == "tainted":
+        if not is_remote(result):
+            raise TypeError("the value of an object that was given the test's data is not taken at its word")
+        taint(result)
+    if dunder not in ARITHMETIC:
         return result
     both = [value for value in (self, other) if is_remote(value)]
     if is_remote(result):
