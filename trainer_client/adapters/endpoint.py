@@ -71,17 +71,21 @@ def _made(urls: tuple[str, ...], templates: str, deadline_s: float) -> Endpoint:
     return Endpoint(Coalescer(client, deadline_s=deadline_s), RewardRecipe.make(json.loads(templates)))
 
 
-def _templates(verifiers: Verifiers | None) -> Sequence[Template] | Template | None:
-    """Kinds separated by commas, or JSON, as text; anything else as it is (frameworks' list types made plain)."""
-    if isinstance(verifiers, str):
-        if verifiers.lstrip()[:1] in ("[", "{"):
-            return _templates(json.loads(verifiers))
-        return [kind.strip() for kind in verifiers.split(",") if kind.strip()]
-    if isinstance(verifiers, Mapping):
-        return dict(verifiers)
-    if verifiers is None or not isinstance(verifiers, Sequence):
-        return verifiers
-    return [dict(verifier) if isinstance(verifier, Mapping) else verifier for verifier in verifiers]
+def _templates(verifiers: Verifiers | None) -> Any:
+    """Kinds separated by commas, or JSON, as text; anything else as plain lists and dicts (frameworks have their own)."""
+    if not isinstance(verifiers, str):
+        return _plain(verifiers)
+    if verifiers.lstrip()[:1] in ("[", "{"):
+        return json.loads(verifiers)
+    return [kind.strip() for kind in verifiers.split(",") if kind.strip()]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_plain(item) for item in value]
+    return value
 
 
 def why_unscored(result: GroupResult, row: int = 0) -> str:

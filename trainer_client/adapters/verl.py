@@ -71,7 +71,7 @@ def compute_score_batch(
 class VerifierRewardManager:
     """A reward manager for `reward.reward_manager.source=importlib` (module.path=pkg://trainer_client.adapters.verl).
 
-    Decodes one response and scores it. Settings stand under `reward.reward_kwargs`: verifier_url, verifiers, deadline_s,
+    Decodes one response and scores it. Settings stand under `+reward.reward_kwargs`: verifier_url, verifiers, deadline_s,
     unscored_score. verl's own compute_score argument is not used.
     """
 
@@ -97,7 +97,7 @@ class VerifierRewardManager:
 
     async def run_single(self, data: Any) -> dict[str, Any]:
         """verl's entry: a DataProto of one sample (of several turns, the last counts)."""
-        item = data[-1]
+        item = data[len(data) - 1]
         responses = item.batch["responses"]
         length = int(item.batch["attention_mask"][-responses.shape[-1] :].sum())
         text = await asyncio.to_thread(self.tokenizer.decode, responses[:length], skip_special_tokens=True)
