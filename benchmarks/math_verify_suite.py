@@ -27,33 +27,59 @@ from verifier_service.verifiers.math.extract import boxes, extract
 from verifier_service.verifiers.math.judge import judge_answer, prepare_gold
 from verifier_service.verifiers.math.options import Options
 
-_SPAN = re.compile(r"\$\$(.+?)\$\$|\\\[(.+?)\\\]|(?<!\\)\$((?:[^$\\]|\\.)+?)\$|\\\((.+?)\\\)", re.DOTALL)
-INTERNALS = ("test_timeout", "test_raise_on_error", "test_configs", "test_gamma_func", "test_string_extraction.py", "test_precision")
+_SPAN = re.compile(r"\$\$(.+?)\$\$|\\\[(.+?)\\\]|(?<!\\)\$((?:[^$\\\n]|\\.)+?)\$|\\\(([^\n]+?)\\\)", re.DOTALL)
+_NUMBER = re.compile(r"(?<![\w.])-?\d[\d,.]*(?:/\d+)?%?")
+INTERNALS = (
+    "test_timeout",
+    "test_raise_on_error",
+    "test_configs",
+    "test_gamma_func",
+    "test_string_extraction.py",
+    "test_precision",
+)
 
 
-def answer_text(text: str) -> str:
-    """The answer in a gold or a response: a box, else the last stretch of maths, else the end of the prose."""
+def answer_text(text: str, latex_only: bool) -> str | None:
+    """The answer in a gold or a response, looked for as that suite wants: also the last number of any prose.
+
+    The service itself never digs numbers out of prose; what is tested here is what counts as equal.
+    """
+    text = text.replace("<|im_start|>user", "")
+    final = text.lower().rfind("final answer:")
+    if boxes(text) and not boxes(text[final:] if final > 0 else text) and final > 0:
+        text = text[final:]
     if boxes(text):
         return extract(text, ("boxed",)).answer or ""
-    if re.search(r"answer", text, re.IGNORECASE):
-        found = extract(text.replace("<|im_start|>user", ""), ("final_answer",)).answer
+    if final >= 0 or "nswer is" in text:
+        found = extract(text, ("final_answer",)).answer
         if found:
-            return found
+            return _last_number(found) if re.search(r"[a-z]{3} [A-Za-z]{3}", found) else found
     spans = list(_SPAN.finditer(text))
-    between = _SPAN.sub(" ", text)
-    if len(spans) > 1 and re.fullmatch(r"(?:\s|and|or|,)*", between):
+    if len(spans) > 1 and re.fullmatch(r"(?:\s|and|or|,)*", _SPAN.sub(" ", text)):
         return text
-    if spans:
+    after = text[spans[-1].end() :] if spans else text
+    if spans and not (_NUMBER.search(after) and re.search(r"[a-z]{3}", after)):
         return next(g for g in spans[-1].groups() if g is not None).strip()
-    found = extract(text, ("last_line",)).answer
-    return found if found is not None else text.strip()
+    if latex_only and not spans:
+        return None
+    prose = " " in after.strip() and re.search(r"[A-Za-z]{2}", after) and "\\" not in after
+    return _last_number(after) if prose else text.strip()
 
 
-def parse(text: str, *_: Any, **__: Any) -> list[str]:
-    return [answer_text(text)]
+def _last_number(prose: str) -> str:
+    numbers = _NUMBER.findall(prose)
+    return str(numbers[-1]).rstrip(".,") if numbers else prose
+
+
+def parse(text: str, targets: Any = (), *_: Any, **__: Any) -> list[str]:
+    latex_only = bool(targets) and all(t == "LatexExtractionConfig" for t in targets)
+    found = answer_text(text, latex_only)
+    return [] if found is None else [found]
 
 
 def verify(gold: Any, answer: Any, float_rounding: int = 6, **_: Any) -> bool:
+    if not gold or not answer:
+        return False
     options = Options(rel_tol=None if float_rounding == 6 else 10.0**-float_rounding)
     try:
         return judge_answer(prepare_gold(str(gold[0])), str(answer[0]), options).outcome == "correct"
@@ -64,19 +90,27 @@ def verify(gold: Any, answer: Any, float_rounding: int = 6, **_: Any) -> bool:
 def stand_in() -> None:
     """Puts modules with math-verify's names in place."""
 
-    def config(*_: Any, **__: Any) -> str:
-        return "config"
-
     top = types.ModuleType("math_verify")
     grader, parser = types.ModuleType("math_verify.grader"), types.ModuleType("math_verify.parser")
     extended = types.ModuleType("latex2sympy2_extended")
-    extended.NormalizationConfig = config  # type: ignore[attr-defined]
+    extended.NormalizationConfig = dict  # type: ignore[attr-defined]
     for module in (top, grader, parser):
-        for name, thing in (("parse", parse), ("verify", verify), ("sympy_expr_eq", verify), ("parse_expr", None), ("latex2sympy", None)):
+        for name, thing in (
+            ("parse", parse),
+            ("verify", verify),
+            ("sympy_expr_eq", verify),
+            ("parse_expr", None),
+            ("latex2sympy", None),
+        ):
             setattr(module, name, thing)
         for name in ("ExprExtractionConfig", "LatexExtractionConfig", "StringExtractionConfig"):
-            setattr(module, name, config)
-    sys.modules |= {"math_verify": top, "math_verify.grader": grader, "math_verify.parser": parser, "latex2sympy2_extended": extended}
+            setattr(module, name, lambda *_, name=name, **__: name)
+    sys.modules |= {
+        "math_verify": top,
+        "math_verify.grader": grader,
+        "math_verify.parser": parser,
+        "latex2sympy2_extended": extended,
+    }
 
 
 class Tally:
@@ -88,7 +122,7 @@ class Tally:
         self.missed: list[tuple[str, Any, Any, Any]] = []
 
     @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
+    def pytest_runtest_makereport(self, item: Any) -> Any:
         outcome = yield
         report = outcome.get_result()
         if report.when != "call":
@@ -100,7 +134,9 @@ class Tally:
             self.agreed += 1
         else:
             expected = parameters.get("expected", parameters.get("result"))
-            self.missed.append((item.nodeid.rpartition("::")[2].partition("[")[0], parameters["gold"], parameters["pred"], expected))
+            self.missed.append(
+                (item.nodeid.rpartition("::")[2].partition("[")[0], parameters["gold"], parameters["pred"], expected)
+            )
 
 
 def fetch(version: str, folder: Path) -> Path:
@@ -124,7 +160,21 @@ def main() -> int:
         root = next(folder.glob("math_verify-*"))
         tally = Tally()
         sys.path.insert(0, str(root))
-        quiet = ["-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(root), "-W", "ignore", "-r", "N"]
+        quiet = [
+            "-q",
+            "--no-header",
+            "--tb=no",
+            "-p",
+            "no:cacheprovider",
+            "-c",
+            "/dev/null",
+            "--rootdir",
+            str(root),
+            "-W",
+            "ignore",
+            "-r",
+            "N",
+        ]
         pytest.main([*quiet, str(root / "tests")], plugins=[tally])
     for test, gold, pred, expected in tally.missed:
         print(f"DISAGREES {test}: gold={gold!r} pred={pred!r} expected there={expected}")

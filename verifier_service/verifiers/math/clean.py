@@ -30,7 +30,7 @@ _SIGNS = {
     "∏": r"\prod ", "∫": r"\int ", "∂": r"\partial ", "∠": r"\angle ", "△": r"\triangle ", "⊥": r"\perp ", "∥": r"\parallel ",
     "ℓ": r"\ell ", "ℯ": "e", "ⅇ": "e", "ⅈ": "i", "％": r"\%", "﹪": r"\%", "，": ",", "；": ";", "：": ":", "（": "(",
     "）": ")", "［": "[", "］": "]", "｛": "{", "｝": "}", "＝": "=", "＋": "+", "＜": "<", "＞": ">", "。": ".", "、": ",",
-    "￥": "¥", "，": ",", "\u00a0": " ", "\u2007": " ", "\u2008": " ", "\u2009": r"\,", "\u200a": " ", "\u202f": r"\,",
+    "￥": "¥", "\u00a0": " ", "\u2007": " ", "\u2008": " ", "\u2009": r"\,", "\u200a": " ", "\u202f": r"\,",
     "\u3000": " ", "\u2002": " ", "\u2003": " ", "\u2061": "", "\u2062": "*", "\u2063": ",", "\u200b": " ", "\u200c": " ",
     "\u200d": " ", "\u2060": " ", "\ufeff": " ", "\u00ad": "", "\t": " ", "\r": " ", "\n": " ",
 }  # fmt: skip
@@ -58,7 +58,21 @@ _UP = re.compile("[" + "".join(map(re.escape, _SUPERSCRIPTS)) + "]+")
 _DOWN = re.compile("[" + "".join(map(re.escape, _SUBSCRIPTS)) + "]+")
 _STYLED = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff]")
 _REPEATING_MARK = re.compile("((?:\\d\u0305)+)")
+_QUOTES = re.compile(r'^(?:\\?")+|(?:\\?")+$')
 _DOLLAR_AMOUNT = re.compile(r"(?<!\\)\$(?=\s*[\d.,]+(?:\s|$|[^$]*$))")
+
+
+_BROKEN_ESCAPES = re.compile(
+    "\x0c(?=rac)|\x08(?=egin|inom|oxed|eta|ar)|\x07(?=lpha|ngle|pprox)|\x0b(?=ec|ar)|\t(?=ext|imes|heta|frac|au)|\r(?=ight|ho)"
+)
+_ESCAPE_LETTERS = {"\x0c": "\\f", "\x08": "\\b", "\x07": "\\a", "\x0b": "\\v", "\t": "\\t", "\r": "\\r"}
+
+
+def mended(text: str) -> str:
+    """With the control characters that a forgotten raw string makes of `\\frac`, `\\text` or `\\begin` made LaTeX again."""
+    if text.isprintable():
+        return text
+    return _BROKEN_ESCAPES.sub(lambda m: _ESCAPE_LETTERS[m.group()], text)
 
 
 def forbidden(text: str) -> bool:
@@ -82,6 +96,8 @@ def to_grammar(text: str) -> str:
 def unwrap(text: str) -> str:
     """Without the delimiters of inline and display maths; a dollar before an amount becomes a currency sign."""
     text = text.strip()
+    if '"' in text:
+        text = _QUOTES.sub("", text).strip()
     if "$" in text:
         bare = text.replace("\\$", "")
         if bare.count("$") % 2 == 0:
@@ -90,11 +106,11 @@ def unwrap(text: str) -> str:
             text = _DOLLAR_AMOUNT.sub(r"\\$", text)
             text = re.sub(r"(?<!\\)\$", r"\\$", text)
     for _ in range(3):
-        if text.startswith("\\(") and text.endswith("\\)"):
-            text = text[2:-2].strip()
-        elif text.startswith("\\[") and text.endswith("\\]"):
-            text = text[2:-2].strip()
-        elif len(text) > 4 and text[:2] == text[-2:] == "**":
+        if (
+            (text.startswith("\\(") and text.endswith("\\)"))
+            or (text.startswith("\\[") and text.endswith("\\]"))
+            or (len(text) > 4 and text[:2] == text[-2:] == "**")
+        ):
             text = text[2:-2].strip()
         else:
             break
@@ -102,7 +118,8 @@ def unwrap(text: str) -> str:
 
 
 _KEY_NOISE = re.compile(
-    r"\\(?:left|right|displaystyle|textstyle|[bB]igg?[lr]?|limits|,|!|;|:| |quad|qquad)(?![A-Za-z])|[$~]|\s+|\\(?:text|mathrm|textbf|mathbf)\s*(?=\{)"
+    r"\\(?:left|right|displaystyle|textstyle|[bB]igg?[lr]?|limits|,|!|;|:| |quad|qquad)(?![A-Za-z])|[$~]|\s+"
+    r"|\\(?:text|mathrm|textbf|mathbf)\s*(?=\{)"
 )
 _KEY_SPELLING = re.compile(r"\\[dt]frac(?![A-Za-z])")
 

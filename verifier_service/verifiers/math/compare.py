@@ -12,21 +12,31 @@ from verifier_service.verifiers.math.exact import valid_digits
 from verifier_service.verifiers.math.limits import MAX_UNORDERED_ITEMS, TooComplex, Undefined
 from verifier_service.verifiers.math.measures import has_measure, same_measure
 from verifier_service.verifiers.math.options import Options
-from verifier_service.verifiers.math.realsets import NoSet, Pieces, real_set
+from verifier_service.verifiers.math.realsets import NoSet, real_set
 from verifier_service.verifiers.math.relations import same_relation
-from verifier_service.verifiers.math.tree import OO, Node, has, num, replace, symbols
+from verifier_service.verifiers.math.tree import Node, has, num, replace, symbols
+from verifier_service.verifiers.math.verdicts import SET_KINDS, kind_of, no, same_pieces, speaks_of_set, yes
 from verifier_service.verifiers.math.wordings import same_choice, same_time, same_words
 
-_SET_KINDS = {"union", "inter", "minus", "builder", "named"}
-_SCALARS = {"num", "dec", "sym", "const", "add", "mul", "neg", "div", "pow", "root", "fn", "apply", "big", "pct", "deg", "qty", "base"}
-
-
-def no(stage: str, reason: str) -> Comparison:
-    return Comparison(False, stage, reason)
-
-
-def yes(stage: str, reason: str) -> Comparison:
-    return Comparison(True, stage, reason)
+_SCALARS = {
+    "num",
+    "dec",
+    "sym",
+    "const",
+    "add",
+    "mul",
+    "neg",
+    "div",
+    "pow",
+    "root",
+    "fn",
+    "apply",
+    "big",
+    "pct",
+    "deg",
+    "qty",
+    "base",
+}
 
 
 def compare(gold: Node, answer: Node, options: Options) -> Comparison:
@@ -61,14 +71,7 @@ def _compare(gold: Node, answer: Node, options: Options, depth: int) -> Comparis
         return same_scalar(gold, answer, options)
     if gold == answer:
         return yes("form", "the same expression")
-    return no("structure", f"{_kind(answer)} where another kind of answer is wanted")
-
-
-def _kind(node: Node) -> str:
-    names = {"list": "a list", "set": "a set", "tuple": "a tuple", "rel": "a relation", "text": "words", "choice": "a choice letter",
-             "union": "a set", "matrix": "a matrix", "assign": "a named value", "system": "several named values", "named": "a set",
-             "time": "a time", "date": "a date", "ratio": "a ratio", "builder": "a set", "minus": "a set"}  # fmt: skip
-    return names.get(node.kind, "a value")
+    return no("structure", f"{kind_of(answer)} where another kind of answer is wanted")
 
 
 def _wordings(gold: Node, answer: Node, options: Options, depth: int) -> Comparison | None:
@@ -102,7 +105,13 @@ def _named_values(gold: Node, answer: Node, options: Options, depth: int) -> Com
         if other.kind == "rel":
             return _relations(relation_of(gold), relation_of(answer), options)
         if other.kind == "system" and named.value == f"({','.join(other.value)})" and named.args[0].kind == "tuple":
-            pairs = list(zip(gold.args[0].args if named is gold else gold.args, answer.args[0].args if named is answer else answer.args, strict=True))
+            pairs = list(
+                zip(
+                    gold.args[0].args if named is gold else gold.args,
+                    answer.args[0].args if named is answer else answer.args,
+                    strict=True,
+                )
+            )
             return _all(pairs, options, depth, "each named value is equal", "a named value differs")
         if other.kind == "system":
             return no("structure", "one named value where several are wanted, or the reverse")
@@ -118,14 +127,20 @@ def _named_values(gold: Node, answer: Node, options: Options, depth: int) -> Com
     if gold.kind == "system" or answer.kind == "system":
         system, other = (gold, answer) if gold.kind == "system" else (answer, gold)
         if other.kind not in ("tuple", "list") or (other.kind == "tuple" and other.value != ("(", ")")):
-            return no("structure", f"{_kind(answer)} where another kind of answer is wanted")
+            return no("structure", f"{kind_of(answer)} where another kind of answer is wanted")
         if len(other.args) != len(system.args) or any(a.kind == "assign" for a in other.args):
             return no("structure", "several named values where another kind of answer is wanted")
         named_values = list(zip(system.value, system.args, strict=True))
         if other.kind == "tuple" and set(system.value) <= set("xyzt"):  # coordinates stand in the order of their names
             named_values.sort(key=lambda pair: "xyzt".index(pair[0]))
         pairs = list(zip((value for _, value in named_values), other.args, strict=True))
-        return _all(pairs if system is gold else [(b, a) for a, b in pairs], options, depth, "the values are equal in order", "a value differs")
+        return _all(
+            pairs if system is gold else [(b, a) for a, b in pairs],
+            options,
+            depth,
+            "the values are equal in order",
+            "a value differs",
+        )
     return None
 
 
@@ -155,10 +170,10 @@ def _sets(gold: Node, answer: Node, options: Options, depth: int) -> Comparison 
     if gold.kind == "rel" and answer.kind == "rel" and (set(gold.value) | set(answer.value)) <= {"="}:
         return _relations(gold, answer, options)
     plain = {"tuple", "list", "set"}
-    if not (_speaks_of_set(gold) or _speaks_of_set(answer)):
+    if not (speaks_of_set(gold) or speaks_of_set(answer)):
         return None
-    if any(n.kind not in _SET_KINDS | plain | {"rel", "assign"} for n in (gold, answer)):
-        return no("structure", f"{_kind(answer)} where another kind of answer is wanted")
+    if any(n.kind not in SET_KINDS | plain | {"rel", "assign"} for n in (gold, answer)):
+        return no("structure", f"{kind_of(answer)} where another kind of answer is wanted")
     if gold.kind == "named" and answer.kind == "named":
         return Comparison(gold == answer, "set", "the same set" if gold == answer else "another set")
     try:
@@ -167,33 +182,15 @@ def _sets(gold: Node, answer: Node, options: Options, depth: int) -> Comparison 
         return _set_forms(gold, answer, options, depth)
     if name and other and name != other:
         return no("set", "it speaks of another variable")
-    return _same_pieces(left, right, options)
-
-
-def _speaks_of_set(node: Node) -> bool:
-    if node.kind in _SET_KINDS or (node.kind == "rel" and set(node.value) != {"="}):
-        return True
-    if node.kind == "tuple" and len(node.args) == 2:
-        return node.value not in (("(", ")"), ("[", "]")) or any(has(a, "const") and a in (OO, Node("neg", (OO,))) for a in node.args)
-    return node.kind == "list" and any(_speaks_of_set(a) for a in node.args) and all(a.kind in ("rel", "tuple", "union") for a in node.args)
-
-
-def _same_pieces(left: Pieces, right: Pieces, options: Options) -> Comparison:
-    if len(left) != len(right):
-        return no("set", "another set")
-    for p, q in zip(left, right, strict=True):
-        if (p.low_closed, p.high_closed) != (q.low_closed, q.high_closed):
-            return no("set", "an end of an interval is open on one side and closed on the other")
-        for a, b in ((p.low, q.low), (p.high, q.high)):
-            if not same_scalar(a.node, b.node, options).equal:
-                return no("set", "an end of an interval differs")
-    return yes("set", "the same set of real numbers")
+    return same_pieces(left, right, options)
 
 
 def _set_forms(gold: Node, answer: Node, options: Options, depth: int) -> Comparison:
     """Sets with symbols in them, and relations on several variables: compared part by part."""
     if gold.kind == answer.kind == "tuple" and gold.value == answer.value and len(gold.args) == len(answer.args):
-        return _all(list(zip(gold.args, answer.args, strict=True)), options, depth, "the parts are equal", "an end of an interval differs")
+        return _all(
+            list(zip(gold.args, answer.args, strict=True)), options, depth, "the parts are equal", "an end of an interval differs"
+        )
     if gold.kind == answer.kind == "rel":
         return _relations(gold, answer, options)
     if gold.kind == answer.kind and gold.kind in ("union", "inter"):
@@ -230,8 +227,10 @@ def _lists(gold: Node, answer: Node, options: Options, depth: int) -> Comparison
         return yes("choice", "the same choices")
     pair = []
     for node in (gold, answer):
-        if node.kind == "matrix" or (node.kind not in many and node.kind not in _SCALARS | {"tuple", "rel", "assign", "mod", "ratio"}):
-            return no("structure", f"{_kind(answer)} where another kind of answer is wanted")
+        if node.kind == "matrix" or (
+            node.kind not in many and node.kind not in _SCALARS | {"tuple", "rel", "assign", "mod", "ratio"}
+        ):
+            return no("structure", f"{kind_of(answer)} where another kind of answer is wanted")
         pair.append(node)
     left, right = pair
     if left.kind in many and right.kind in many:
@@ -248,7 +247,12 @@ def _lists(gold: Node, answer: Node, options: Options, depth: int) -> Comparison
         several = Node("list", several.args[:1], several.value)
         left, right = (several, right) if left.kind in many else (left, several)
     if len(several.args) == 1:
-        return _compare(canon(left.args[0]) if left is several else left, canon(right.args[0]) if right is several else right, options, depth + 1)
+        return _compare(
+            canon(left.args[0]) if left is several else left,
+            canon(right.args[0]) if right is several else right,
+            options,
+            depth + 1,
+        )
     return no("structure", "several values where one is wanted, or the reverse")
 
 
@@ -256,7 +260,8 @@ def _all_equal(items: Node, options: Options, depth: int) -> bool:
     """One value in several forms, as in `2.5 or 5/2`."""
     first = items.args[0]
     return len(items.args) <= MAX_UNORDERED_ITEMS and all(
-        a.kind in _SCALARS and first.kind in _SCALARS and _compare(canon(first), canon(a), options, depth + 1).equal for a in items.args[1:]
+        a.kind in _SCALARS and first.kind in _SCALARS and _compare(canon(first), canon(a), options, depth + 1).equal
+        for a in items.args[1:]
     )
 
 
@@ -272,7 +277,9 @@ def _items(gold: Node, answer: Node, options: Options, depth: int) -> Comparison
     if options.order_matters and gold.kind == "list" and answer.kind == "list":
         if len(left) != len(right):
             return no("structure", "another number of items")
-        return _all(list(zip(left, right, strict=True)), options, depth, "the items are equal in order", "an item differs, or their order")
+        return _all(
+            list(zip(left, right, strict=True)), options, depth, "the items are equal in order", "an item differs, or their order"
+        )
     if "set" in (gold.kind, answer.kind) or any(i.kind == "tuple" for i in left):
         left, right = _distinct(left, options, depth), _distinct(right, options, depth)
     if len(left) != len(right):
@@ -294,7 +301,10 @@ def _items(gold: Node, answer: Node, options: Options, depth: int) -> Comparison
 def _distinct(items: list[Node], options: Options, depth: int) -> list[Node]:
     out: list[Node] = []
     for item in items[: MAX_UNORDERED_ITEMS + 1]:
-        if not any(item == o or (item.kind in _SCALARS and o.kind in _SCALARS and _compare(o, item, options, depth + 1).equal) for o in out):
+        if not any(
+            item == o or (item.kind in _SCALARS and o.kind in _SCALARS and _compare(o, item, options, depth + 1).equal)
+            for o in out
+        ):
             out.append(item)
     return out + items[MAX_UNORDERED_ITEMS + 1 :]
 
@@ -309,7 +319,11 @@ def _all(pairs: list[tuple[Node, Node]], options: Options, depth: int, good: str
 def _tuples(gold: Node, answer: Node, options: Options, depth: int) -> Comparison | None:
     vectors = ("tuple", "matrix")
     if gold.kind not in vectors or answer.kind not in vectors:
-        return no("structure", f"{_kind(answer)} where another kind of answer is wanted") if {gold.kind, answer.kind} & set(vectors) else None
+        return (
+            no("structure", f"{kind_of(answer)} where another kind of answer is wanted")
+            if {gold.kind, answer.kind} & set(vectors)
+            else None
+        )
     if gold.kind == answer.kind == "matrix" and gold.value != answer.value:
         return no("matrix", "a matrix of another shape")
     if gold.kind != answer.kind:
@@ -320,7 +334,13 @@ def _tuples(gold: Node, answer: Node, options: Options, depth: int) -> Compariso
         return no("structure", "another number of parts")
     if gold.kind == answer.kind == "tuple" and len(gold.args) == 2 and gold.value != answer.value:
         return no("structure", "other brackets around two numbers: an end is open on one side and closed on the other")
-    return _all(list(zip(gold.args, answer.args, strict=True)), options, depth, "the parts are equal in order", "a part differs, or the order")
+    return _all(
+        list(zip(gold.args, answer.args, strict=True)),
+        options,
+        depth,
+        "the parts are equal in order",
+        "a part differs, or the order",
+    )
 
 
 def _special(gold: Node, answer: Node, options: Options, depth: int) -> Comparison | None:
@@ -344,7 +364,8 @@ def _ratios(gold: Node, answer: Node, options: Options, depth: int) -> Compariso
             return no("ratio", "a ratio of another number of parts")
         first_gold, first_answer = gold.args[0], answer.args[0]
         pairs = [
-            (Node("mul", (g, first_answer)), Node("mul", (a, first_gold))) for g, a in zip(gold.args[1:], answer.args[1:], strict=True)
+            (Node("mul", (g, first_answer)), Node("mul", (a, first_gold)))
+            for g, a in zip(gold.args[1:], answer.args[1:], strict=True)
         ]
         if same_scalar(first_answer, num(0), options).equal:
             return Comparison(gold == answer, "ratio", "the same ratio" if gold == answer else "another ratio")

@@ -22,7 +22,8 @@ from verifier_service.verifiers.math.options import Options
 from verifier_service.verifiers.math.symbolic import closed_form, proves_equal
 from verifier_service.verifiers.math.tree import Node, has, symbols, walk
 
-_BRANCHY = {"abs", "floor", "ceil", "sign", "min", "max", "ln", "log", "logb", "asin", "acos", "atan", "acot", "asec", "acsc", "asinh",
+_BRANCHY = {"abs", "floor", "ceil", "sign", "min", "max", "ln", "log", "logb", "asin", "acos", "atan", "acot", "asec", "acsc",
+    "asinh",
             "acosh", "atanh", "re", "im", "conj", "arg", "gcd", "lcm"}  # fmt: skip
 
 
@@ -156,7 +157,11 @@ def _functions(gold: Node, answer: Node, names: list[str]) -> Comparison:
         return Comparison(False, "value", "the two could not be shown equal")
     if not needs_proof:
         return Comparison(True, "value", "the same function: equal to every digit at each of the points tried")
-    signs = [dict(zip(names, p, strict=True)) for p in product((1, -1), repeat=len(names)) if p in live or p not in dead] if len(names) < 4 else []
+    signs = (
+        [dict(zip(names, p, strict=True)) for p in product((1, -1), repeat=len(names)) if p in live or p not in dead]
+        if len(names) < 4
+        else []
+    )
     if proves_equal(gold, answer, signs, complex_wanted):
         return Comparison(True, "algebra system", "their difference simplifies to zero")
     return Comparison(False, "algebra system", "the two could not be shown equal")

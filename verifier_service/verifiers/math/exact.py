@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 from verifier_service.verifiers.math.limits import (
@@ -145,10 +146,9 @@ def _function(node: Node, v: list[Fraction]) -> Fraction | None:
         return Fraction(0)
     if name in ("cos", "cosh") and v[0] == 0:
         return Fraction(1)
-    simple = {"abs": abs, "floor": lambda x: Fraction(math.floor(x)), "ceil": lambda x: Fraction(math.ceil(x)), "re": lambda x: x,
-              "im": lambda x: Fraction(0), "conj": lambda x: x, "sign": lambda x: Fraction((x > 0) - (x < 0))}  # fmt: skip
-    if name in simple:
-        return simple[name](v[0])
+    rule = _SIMPLE.get(name)
+    if rule is not None:
+        return rule(v[0])
     if name in ("max", "min"):
         return max(v) if name == "max" else min(v)
     return None
@@ -209,12 +209,21 @@ def _finite(node: Node) -> Fraction | None:
     return total
 
 
-_RULES = {
-    "add": lambda n, v: sum(v, Fraction(0)),
-    "mul": lambda n, v: math.prod(v, start=Fraction(1)),
-    "neg": lambda n, v: -v[0],
+_SIMPLE: dict[str, Callable[[Fraction], Fraction]] = {
+    "abs": abs,
+    "floor": lambda x: Fraction(math.floor(x)),
+    "ceil": lambda x: Fraction(math.ceil(x)),
+    "re": lambda x: x,
+    "im": lambda _: Fraction(0),
+    "conj": lambda x: x,
+    "sign": lambda x: Fraction((x > 0) - (x < 0)),
+}
+_RULES: dict[str, Callable[[Node, list[Fraction]], Fraction | None]] = {
+    "add": lambda _, v: sum(v, Fraction(0)),
+    "mul": lambda _, v: math.prod(v, start=Fraction(1)),
+    "neg": lambda _, v: -v[0],
     "div": _div,
-    "pow": lambda n, v: power(v[0], v[1]),
+    "pow": lambda _, v: power(v[0], v[1]),
     "root": _root,
     "fn": _function,
 }

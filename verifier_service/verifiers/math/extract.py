@@ -40,15 +40,16 @@ _JOINER = re.compile(
     re.IGNORECASE,
 )
 _TURNS = {
-    "is", "was", "not", "no", "wrong", "incorrect", "but", "so", "then", "wait", "actually", "instead", "hence", "thus", "therefore",
+    "is", "was", "not", "no", "wrong", "incorrect", "but", "so", "then", "wait", "actually", "instead", "hence", "thus",
+    "therefore",
     "check", "checked", "again", "final", "answer", "or", "correct", "correction", "first", "which", "gives", "mistake", "error",
 }  # fmt: skip
 _NAMED_NEXT = re.compile(r"[A-Za-z](?:_\{?\w\}?)?\s*=\s*\$?\s*$")
 _HASH = re.compile(r"^[ \t]*#{4}[ \t]*(.+)$|####[ \t]*([^\n]+)$", re.MULTILINE)
 _ANSWER_TAG = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
 _FINAL = re.compile(
-    r"(?:final\s+answer|correct\s+(?:answer|option|choice)|answer)\**\s*(?:\([^()\n]{0,40}\)\s*)?(?:is|are|:|=|would be|should be|will be|option)\**"
-    r"[ \t]*:?[ \t]*\n{0,2}|^\**A\**:[ \t]*",
+    r"(?:final\s+answer|correct\s+(?:answer|option|choice)|answer)\**\s*(?:\([^()\n]{0,40}\)\s*)?"
+    r"(?:is|are|:|=|would be|should be|will be|option)\**[ \t]*:?[ \t]*\n{0,2}|^\**A\**:[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )
 _SENTENCE_END = re.compile(r"\.(?=\s|$)|[!?](?=\s|$)|\n")
@@ -91,12 +92,12 @@ def boxes(text: str) -> list[tuple[int, int, str]]:
     pending: tuple[str, int] | None = None
     position = 0
     for match in _SCAN.finditer(text):
-        token, at = match.group(), match.start()
-        if token == "{":
+        sign, at = match.group(), match.start()
+        if sign == "{":
             word, start = pending if pending and not text[position:at].strip() else ("", at)
             open_braces.append((word, start, at + 1))
             pending = None
-        elif token == "}":
+        elif sign == "}":
             pending = None
             if open_braces:
                 word, start, content = open_braces.pop()
@@ -104,15 +105,15 @@ def boxes(text: str) -> list[tuple[int, int, str]]:
                     while found and found[-1][0] > start:
                         found.pop()  # inside this one
                     found.append((start, at + 1, text[content:at]))
-        elif token.lstrip("\\") in _BOX_WORDS:
+        elif sign.lstrip("\\") in _BOX_WORDS:
             pending, position = ("box", at), match.end()
             bare = re.compile(r"[ \t]+(\$?-?[\w.]+)").match(text, match.end()) if len(found) < MAX_BOXES else None
-            if bare and token.endswith("\\boxed") and re.search(r"\d", bare.group(1)):
+            if bare and sign.endswith("\\boxed") and re.search(r"\d", bare.group(1)):
                 found.append((at, bare.end(), bare.group(1).strip("$").rstrip(".")))
-        elif token[1].isalpha():
+        elif sign[1].isalpha():
             pending, position = ("phantom", at), match.end()
         if len(found) > 2 * MAX_BOXES:
-            del found[: -MAX_BOXES]
+            del found[:-MAX_BOXES]
     return found or _one_brace_short(text, open_braces)
 
 
@@ -223,7 +224,7 @@ def _last_line(text: str) -> str | None:
 def _sentence(text: str) -> str:
     """The first sentence, without markdown, a reason that follows, or the dollars around all of it."""
     text = text.lstrip("*_` \t")
-    if text.startswith(("$$", "\\[", "\\(")) or (text.startswith("$") and not text[1:2].isdigit()):
+    if text.startswith(("$$", "\\[", "\\(", "$")):
         close = {"$$": "$$", "\\[": "\\]", "\\(": "\\)"}.get(text[:2], "$")
         width = 2 if text[:2] in ("$$", "\\[", "\\(") else 1
         end = text.find(close, width)
@@ -245,7 +246,7 @@ def gold_text(gold: str) -> str:
     """The answer in a gold: the last box or the last `####` of a whole solution, else all of it."""
     if "\\boxed" in gold or "\\fbox" in gold:
         found = _boxed(gold)
-        if found:
+        if found is not None:
             return found
     if "####" in gold:
         return _hash(gold) or ""

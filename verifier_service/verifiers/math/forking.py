@@ -76,7 +76,7 @@ class _Lines(asyncio.Protocol):
         for line in lines:
             self._told(json.loads(line))
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, _: Exception | None) -> None:
         self._lost()
 
 
@@ -102,7 +102,9 @@ class ForkServer:
         await self.aclose()
         loop = asyncio.get_running_loop()
         ours, theirs = socket.socketpair()
-        env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONHOME")}
+        env = {
+            k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONHOME")
+        }
         env |= {"SYMPY_GROUND_TYPES": "python", "MPMATH_NOGMPY": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
         env["PYTHONPATH"] = os.pathsep.join([str(_PACKAGE_ROOT), *([p] if (p := os.environ.get("PYTHONPATH")) else [])])
         command = [sys.executable, "-m", "verifier_service.verifiers.math.forkserver", str(theirs.fileno()), str(self._memory_mb)]
@@ -117,7 +119,9 @@ class ForkServer:
         ours.setblocking(False)
         self._control, self._ready = ours, loop.create_future()
         process = self._process
-        self._transport, _ = await loop.create_unix_connection(lambda: _Lines(self._told, lambda: self._lost(process)), sock=ours.dup())
+        self._transport, _ = await loop.create_unix_connection(
+            lambda: _Lines(self._told, lambda: self._lost(process)), sock=ours.dup()
+        )
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
                 await self._ready
@@ -135,15 +139,18 @@ class ForkServer:
         answer: asyncio.Future[int] = loop.create_future()
         self._forks.append(answer)
         transport, _ = await loop.create_unix_connection(lambda: _Frames(received), sock=ours)
+        worker: Worker | None = None
         try:
             with theirs:
                 socket.send_fds(self._control, [b"fork\n"], [theirs.fileno()])
             async with asyncio.timeout(START_TIMEOUT_S):
-                pid = await answer
+                worker = Worker(await answer, transport)
         except (OSError, TimeoutError) as error:
-            transport.abort()
             raise InfrastructureFault("the math fork server gave no worker") from error
-        return Worker(pid, transport)
+        finally:
+            if worker is None:  # refused, too late, or cancelled
+                transport.abort()
+        return worker
 
     def kill(self, pid: int) -> None:
         """Kill a worker; its death is told through `died`."""
@@ -153,12 +160,15 @@ class ForkServer:
     async def aclose(self) -> None:
         """End the fork server and with it every worker."""
         process, self._process = self._process, None
+        while self._forks:
+            self._forks.pop().cancel()
         if self._transport is not None:
             self._transport.abort()
             self._transport = None
         if self._control is not None:
             self._control.close()
             self._control = None
+        await asyncio.sleep(0)  # aborted transports close in the loop's next turn
         if process is not None:
             for _ in range(100):
                 if process.poll() is not None:

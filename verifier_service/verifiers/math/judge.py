@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from verifier_service.faults import TaskFault
-from verifier_service.verifiers.math.clean import MAX_ANSWER_CHARS, forbidden, text_key, to_grammar
-from verifier_service.verifiers.math.compare import Comparison, compare
+from verifier_service.verifiers.math.clean import MAX_ANSWER_CHARS, forbidden, mended, text_key, to_grammar
+from verifier_service.verifiers.math.compare import compare
+from verifier_service.verifiers.math.equal import Comparison
 from verifier_service.verifiers.math.extract import extract, gold_text
 from verifier_service.verifiers.math.limits import TooComplex
 from verifier_service.verifiers.math.numbers import Number, equal_numbers, plain_number
 from verifier_service.verifiers.math.options import Options
-from verifier_service.verifiers.math.shapes import Shape, Unparsed, interpret
+from verifier_service.verifiers.math.shapes import Shape, interpret
 from verifier_service.verifiers.math.show import show
+from verifier_service.verifiers.math.tokens import Unparsed
 
 SHOWN_CHARS = 200
 """Characters of the extracted answer in a verdict."""
@@ -71,9 +73,13 @@ class Gold:
         return self.shape
 
 
+def _quietly(_: str) -> None:
+    """Nobody is to be told."""
+
+
 def prepare_gold(raw: str) -> Gold:
     """Normalise a gold. Raises TaskFault where there is nothing to compare with."""
-    text = gold_text(raw)
+    text = mended(gold_text(raw))
     if not text.strip():
         raise TaskFault("the gold is empty: give the answer, or a solution that ends in \\boxed{answer} or #### answer")
     if forbidden(text):
@@ -87,7 +93,7 @@ def _parse(text: str) -> Shape:
     return interpret(to_grammar(text))
 
 
-def judge(gold: Gold, completion: str, options: Options, dear: Callable[[str], None] = lambda phase: None) -> Judgement:
+def judge(gold: Gold, completion: str, options: Options, dear: Callable[[str], None] = _quietly) -> Judgement:
     """Judge a completion. `dear` is called with "gold" or "answer" before work that may take long."""
     found = extract(completion, options.extract)
     if found.answer is None:
@@ -95,7 +101,7 @@ def judge(gold: Gold, completion: str, options: Options, dear: Callable[[str], N
     return judge_answer(gold, found.answer, options, dear)
 
 
-def judge_answer(gold: Gold, answer: str, options: Options, dear: Callable[[str], None] = lambda phase: None) -> Judgement:
+def judge_answer(gold: Gold, answer: str, options: Options, dear: Callable[[str], None] = _quietly) -> Judgement:
     """Judge an extracted answer."""
     shown = _cut(answer)
     number = plain_number(answer)
@@ -105,6 +111,7 @@ def judge_answer(gold: Gold, answer: str, options: Options, dear: Callable[[str]
         return Judgement(
             "correct" if same else "incorrect", "exact number", reason, shown, _number_text(number), _number_text(gold.number)
         )
+    answer = mended(answer)
     if forbidden(answer):
         return Judgement("malformed_answer", "characters", "control, direction or surrogate characters in it", _escape(shown))
     if answer == gold.text or text_key(answer) == gold.key:

@@ -106,7 +106,9 @@ def _quantities(gold: Node, answer: Node, options: Options) -> Comparison:
         return Comparison(False, "unit", "a unit on one side only")
     inner = quantity.args[0]
     found = same_scalar(inner, other, options) if quantity is gold else same_scalar(other, inner, options)
-    return Comparison(found.equal, found.stage, f"{found.reason}; a unit on one side only is forgiven" if found.equal else found.reason)
+    return Comparison(
+        found.equal, found.stage, f"{found.reason}; a unit on one side only is forgiven" if found.equal else found.reason
+    )
 
 
 def _converted(gold: Node, answer: Node, left: Unit, right: Unit, options: Options) -> Comparison:
@@ -116,7 +118,9 @@ def _converted(gold: Node, answer: Node, left: Unit, right: Unit, options: Optio
         return same_scalar(gold.args[0], answer.args[0], options)
     scaled = [Node("mul", (n.args[0], num(u.factor))) for n, u in ((gold, left), (answer, right))]
     found = same_scalar(scaled[0], scaled[1], options)
-    return Comparison(found.equal, "unit", "the quantities are equal in one unit" if found.equal else "the quantities differ in one unit")
+    return Comparison(
+        found.equal, "unit", "the quantities are equal in one unit" if found.equal else "the quantities differ in one unit"
+    )
 
 
 def _compound(gold: Node, answer: Node, options: Options) -> Comparison:

@@ -34,14 +34,16 @@ SETS = {
     "\\varnothing": "empty", "\\R": "R", "\\Z": "Z", "\\Q": "Q", "\\N": "N", "\\C": "C", "\\reals": "R", "\\Reals": "R",
 }  # fmt: skip
 SHORT_WORDS = {
-    "pct", "yes", "no", "odd", "even", "red", "one", "two", "six", "ten", "and", "or", "not", "the", "is", "are", "if", "all", "none",
+    "pct", "yes", "no", "odd", "even", "red", "one", "two", "six", "ten", "and", "or", "not", "the", "is", "are", "if", "all",
+    "none",
     "sum", "day", "dog", "cat", "god", "act", "tea", "eat", "ate", "arm", "mar", "ram", "rat", "tar", "art", "bad", "dab", "cab",
-    "an", "at", "by", "in", "of", "on", "to", "for", "per", "nan", "NaN", "zoo", "oo", "true", "True", "None", "none", "null", "Yes",
-    "No", "am", "pm", "AM", "PM", "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul",
+    "an", "at", "by", "in", "of", "on", "to", "for", "per", "nan", "NaN", "zoo", "oo", "true", "True", "None", "null", "Yes",
+    "No", "am", "pm", "AM", "PM", "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+    "Jul",
     "Aug", "Sep", "Oct", "Nov", "Dec", "Bob", "Tom", "Amy", "Ann", "Ben", "Joe", "Max", "Sam", "Tim", "Jim", "Kim", "Dan", "Don",
-    "Ian", "Jan", "Jen", "Joy", "Lee", "Leo", "Lia", "Liz", "Mia", "Pam", "Pat", "Ray", "Rob", "Ron", "Roy", "Sue", "Ted", "Una",
+    "Ian", "Jen", "Joy", "Lee", "Leo", "Lia", "Liz", "Mia", "Pam", "Pat", "Ray", "Rob", "Ron", "Roy", "Sue", "Ted", "Una",
     "Val", "Eva", "Eve", "Zoe", "Ana", "boy", "man", "men", "hen", "hat", "pen", "car", "bus", "cow", "pig", "ant", "bee", "fox",
-    "owl", "egg", "cup", "box", "bag", "way", "era", "ear", "are", "was", "saw", "now", "won", "own", "top", "pot", "opt", "net",
+    "owl", "egg", "cup", "box", "bag", "way", "era", "ear", "was", "saw", "now", "won", "own", "top", "pot", "opt", "net",
     "left", "Left", "up", "down", "north", "south", "east", "west", "it", "as", "so", "but",
 }  # fmt: skip
 VARIABLE_FAMILIES = (set("abcd"), set("wxyz"), set("uvwxyz"), set("pqrs"), set("klmn"), set("rst"), set("xyzt"), set("ABCDEFGH"))
@@ -60,4 +62,20 @@ HEDGES = {
     "versus", "vs", "without", "half", "both", "correct", "true", "false", "is", "are", "exceeds", "up", "grader", "answer",
 }  # fmt: skip
 """Words that keep a phrase after a number from being a unit."""
-NOISE_PREFIX = {"the", "answer", "is", "final", "result", "value", "of", "equals", "therefore", "thus", "so", "hence", "it", "we", "get"}
+NOISE_PREFIX = {
+    "the",
+    "answer",
+    "is",
+    "final",
+    "result",
+    "value",
+    "of",
+    "equals",
+    "therefore",
+    "thus",
+    "so",
+    "hence",
+    "it",
+    "we",
+    "get",
+}

@@ -65,7 +65,11 @@ class _Run:
         if kind == "const":
             return self._constant(value)
         if kind == "add":
-            return mp.fsum(self.value(a) for a in args) if all(a.kind in ("num", "dec") for a in args) else sum(map(self.value, args), mp.mpf(0))
+            return (
+                mp.fsum(self.value(a) for a in args)
+                if all(a.kind in ("num", "dec") for a in args)
+                else sum(map(self.value, args), mp.mpf(0))
+            )
         if kind == "mul":
             product = mp.mpf(1)
             for a in args:

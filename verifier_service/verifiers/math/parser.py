@@ -15,13 +15,23 @@ from verifier_service.verifiers.math.tree import Node, negate, num
 _SET_OPERATORS = {"\\cup": "union", "\\cap": "inter", "\\setminus": "minus"}
 _TIMES = {"*", "\\cdot", "\\times"}
 _PLUS_MINUS = {"\\pm": "+-", "\\mp": "-+", "+-": "+-", "+/-": "+-", "-+": "-+"}
-_JOINERS = {",": ",", ";": ",", "and": "and", "or": "or", "\\lor": "or", "\\land": "and", "\\or": "or", "&": "and", "\\and": "and"}
+_JOINERS = {
+    ",": ",",
+    ";": ";",
+    "and": "and",
+    "or": "or",
+    "\\lor": "or",
+    "\\land": "and",
+    "\\or": "or",
+    "&": "and",
+    "\\and": "and",
+}
 
 
 def parse(text: str) -> Node:
     """The tree of a whole text. Raises Unparsed or TooComplex."""
     parser = Parser(tokenize(text))
-    node = parser.list()
+    node = parser.listing()
     parser.finish()
     return node
 
@@ -33,14 +43,16 @@ class Parser(Atoms):
         while self.here.text in (".", ";", ",") and self.here.kind == "op":
             self.next()
         if self.here.kind != "end":
-            raise Unparsed(f"it can't be read from {ascii(self.here.text[:20])} on")
+            raise Unparsed(f"it can't be read from {self.here.text[:20]!a} on")
 
-    def list(self) -> Node:
+    def listing(self) -> Node:
         """Items joined by commas, `and`, `or`."""
         self.enter()
-        items, joiners = [self.relation()], set()
+        items, joiners, breaks = [self.relation()], set(), [0]
         while (joiner := self.joiner()) is not None:
             joiners.add(joiner)
+            if joiner == ";":
+                breaks.append(len(items))
             if len(items) >= MAX_ITEMS:
                 raise TooComplex(f"more than {MAX_ITEMS} items")
             if self.at_close():
@@ -49,6 +61,9 @@ class Parser(Atoms):
         self.leave()
         if len(items) == 1:
             return items[0]
+        if {",", ";"} <= joiners:  # p=5, q=2; p=7, q=2
+            groups = [items[a:b] for a, b in zip(breaks, [*breaks[1:], len(items)], strict=True)]
+            return Node("list", tuple(g[0] if len(g) == 1 else Node("list", tuple(g), ",") for g in groups if g), ",")
         return Node("list", tuple(items), "or" if "or" in joiners else "and" if "and" in joiners else ",")
 
     def joiner(self) -> str | None:
@@ -170,7 +185,12 @@ class Parser(Atoms):
                 return self.with_fraction(left, right.args[0], right.args[1])
         if right.kind == "text" or left.kind in ("text", "qty", "pct", "list", "rel", "base", "set", "named"):
             raise Unparsed("words or sets inside a formula")
-        if right.kind in ("num", "dec") and left.kind in ("num", "dec") and token.text not in ("(", "[") and previous.text not in (")", "]"):
+        if (
+            right.kind in ("num", "dec")
+            and left.kind in ("num", "dec")
+            and token.text not in ("(", "[")
+            and previous.text not in (")", "]")
+        ):
             raise Unparsed("two numbers side by side")
         return Node("mul", (left, right))
 

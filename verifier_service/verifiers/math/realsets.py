@@ -44,7 +44,9 @@ class Piece:
 
     @property
     def empty(self) -> bool:
-        return bool(self.low.at > self.high.at) or (same_place(self.low, self.high) and not (self.low_closed and self.high_closed))
+        return bool(self.low.at > self.high.at) or (
+            same_place(self.low, self.high) and not (self.low_closed and self.high_closed)
+        )
 
 
 Pieces = tuple[Piece, ...]
@@ -175,11 +177,21 @@ def _link(name: str, left: Node, op: str, right: Node) -> Pieces:
         right = num(-constant / slope)
     end = _end(right)
     below, above = Piece(LOWEST, False, end, op == "<="), Piece(end, op == ">=", HIGHEST, False)
-    return {"<": (below,), "<=": (below,), ">": (above,), ">=": (above,), "=": (Piece(end, True, end, True),), "!=": (below, above)}[op]
+    return {
+        "<": (below,),
+        "<=": (below,),
+        ">": (above,),
+        ">=": (above,),
+        "=": (Piece(end, True, end, True),),
+        "!=": (below, above),
+    }[op]
 
 
 def _absolute(name: str, inner: Node, op: str, bound: Node) -> Pieces:
-    low, high = _link(name, inner, ">" if op == "<" else ">=", negate(bound)), _link(name, inner, op if op in ("<", "<=") else "<", bound)
+    low, high = (
+        _link(name, inner, ">" if op == "<" else ">=", negate(bound)),
+        _link(name, inner, op if op in ("<", "<=") else "<", bound),
+    )
     if op in ("<", "<="):
         return intersect(normal(low), normal(high))
     if op in (">", ">="):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from mpmath import mp
+
 from verifier_service.verifiers.math.equal import Comparison, same_scalar
 from verifier_service.verifiers.math.exact import rational
 from verifier_service.verifiers.math.limits import Undefined
@@ -70,7 +72,7 @@ def _quotient(left: Node, right: Node, point: dict[str, Fraction]) -> Fraction |
         a, b = evaluate(left, 40, point), evaluate(right, 40, point)
     except (Unevaluable, Undefined):
         return None
-    if a == 0 or b == 0 or hasattr(a, "imag") and (a.imag or b.imag):
+    if a == 0 or b == 0 or mp.im(a) != 0 or mp.im(b) != 0:
         return None
     return Fraction(float(b / a))
 

@@ -16,7 +16,7 @@ import re
 from verifier_service.verifiers.math import names
 from verifier_service.verifiers.math.limits import MAX_NODES, TooComplex
 from verifier_service.verifiers.math.parser import parse
-from verifier_service.verifiers.math.tokens import Unparsed
+from verifier_service.verifiers.math.tokens import Unparsed, closing_brace
 from verifier_service.verifiers.math.tree import Node, num, walk
 
 Shape = Node
@@ -24,7 +24,9 @@ Shape = Node
 MAX_TEXT_CHARS = 500
 """Longest answer that is taken as words."""
 
-_WRAPPERS = re.compile(r"\\(?:text(?:bf|it|rm|tt|sf|sc|normal)?|mathrm|mathbf|mathit|mathsf|mbox|operatorname|emph|bold|boldsymbol)\s*(?=\{)")
+_WRAPPERS = re.compile(
+    r"\\(?:text(?:bf|it|rm|tt|sf|sc|normal)?|mathrm|mathbf|mathit|mathsf|mbox|operatorname|emph|bold|boldsymbol)\s*(?=\{)"
+)
 _SPACES = re.compile(r"\\[ ,;:!]|~|\\q?quad(?![A-Za-z])")
 _CHOICE = re.compile(r"\(?([A-J])\s*[).:]\)?\.?(?:\s+(.+)|([^\s\w].*)|(\d.*))?", re.DOTALL)
 _CHOICE_PAREN = re.compile(r"\(([A-Ja-j])\)\s*[:.,]?\s*(.*)", re.DOTALL)
@@ -33,24 +35,47 @@ _COMMA_DECIMAL = re.compile(r"(-?)(0|[1-9]\d{0,8}),(\d{1,2}|\d{4,9}|(?<=\b0,)\d{
 _TIME = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d))?\s*([ap]\.?\s?m\.?)?", re.IGNORECASE)
 _HOUR = re.compile(r"(\d{1,2})\s*([ap]\.?\s?m\.?)", re.IGNORECASE)
 _ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-_MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
 _MONTH_DAY = re.compile(r"([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4}))?", re.IGNORECASE)
 _DAY_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?([a-z]{3,9})\.?(?:,?\s+(\d{4}))?", re.IGNORECASE)
 _BASE = re.compile(r"\(?([0-9]*[A-Za-z0-9]+)\)?\s*(?:_\s*\{?\s*\(?(\d{1,2})\)?\s*\}?|\(?base\s+(\d{1,2})\)?)", re.IGNORECASE)
-_DEFINITION = re.compile(r"\s*([A-Za-z](?:_\{?\w+\}?|'+)?(?:\^\{-1\})?)\s*\(\s*([a-zA-Z](?:\s*,\s*[a-zA-Z])*)\s*\)\s*(?:=|:=)(?!=)(.+)", re.DOTALL)
+_DEFINITION = re.compile(
+    r"\s*([A-Za-z](?:_\{?\w+\}?|'+)?(?:\^\{-1\})?)\s*\(\s*([a-zA-Z](?:\s*,\s*[a-zA-Z])*)\s*\)\s*(?:=|:=)(?!=)(.+)", re.DOTALL
+)
 _LEFT_RIGHT = re.compile(r"\\(?:left|right)(?![A-Za-z])")
 _MAPSTO = re.compile(r"\s*([a-z])\s*\\mapsto(.+)", re.DOTALL)
-_LABEL = re.compile(r"\s*(?:(?:the|final|so|my)\s+)*(?:answer|result|solution)\s*(?:is)?\s*:?\s*(?=[\d\\(\[$+\-{xyn])", re.IGNORECASE)
+_LABEL = re.compile(
+    r"\s*(?:(?:the|final|so|my)\s+)*(?:answer|result|solution)\s*(?:is)?\s*:?\s*(?=[\d\\(\[$+\-{xyn])", re.IGNORECASE
+)
 
 
 def interpret(text: str) -> Shape:
     """The shape of an answer or a gold (already in the grammar's signs). Raises Unparsed or TooComplex."""
     text = text.strip()
+    for _ in range(3):
+        if text[:1] != "{" or "\\over" in text or "\\choose" in text or closing_brace(text, 1) != len(text) - 1:
+            break
+        text = text[1:-1].strip()
     if not text:
         raise Unparsed("nothing in it")
     plain = plain_words(text) if len(text) <= MAX_TEXT_CHARS else ""
     if plain:
-        special = _comma_decimal(plain) or _choice(plain) or _clock(plain) or _date(plain) or _number_words(plain) or _in_base(plain)
+        special = (
+            _comma_decimal(plain) or _choice(plain) or _clock(plain) or _date(plain) or _number_words(plain) or _in_base(plain)
+        )
         if special is not None:
             return special
     label = _LABEL.match(text)
@@ -147,12 +172,17 @@ def _date(plain: str) -> Node | None:
 
 def _month(word: str) -> int:
     word = word.lower()
-    return next((i for i, m in enumerate(_MONTHS, 1) if word == m or (len(word) >= 3 and word == m[: len(word)] and len(word) <= 4)), 0)
+    return next(
+        (i for i, m in enumerate(_MONTHS, 1) if word == m or (len(word) >= 3 and word == m[: len(word)] and len(word) <= 4)), 0
+    )
 
 
 def _number_words(plain: str) -> Node | None:
     words = re.split(r"[\s-]+", plain.lower().rstrip("."))
-    if not words or not all(w in names.NUMBER_WORDS or w in names.SCALE_WORDS or w in names.ORDINALS or w in ("and", "a", "negative", "minus") for w in words):
+    if not words or not all(
+        w in names.NUMBER_WORDS or w in names.SCALE_WORDS or w in names.ORDINALS or w in ("and", "a", "negative", "minus")
+        for w in words
+    ):
         return None
     if words[-1] in names.ORDINALS or words[-1].rstrip("s") in ("fifth", "quarter", "fourth", "third"):
         return _fraction_words(words)

@@ -27,7 +27,9 @@ def _number(value: Fraction) -> str:
 
 def _wrap(node: Node, depth: int, *, tight: bool = False) -> str:
     text = _show(node, depth)
-    loose = node.kind in _LOOSE or (tight and (node.kind in ("mul", "div", "pow") or (node.kind == "num" and ("/" in text or "-" in text))))
+    loose = node.kind in _LOOSE or (
+        tight and (node.kind in ("mul", "div", "pow") or (node.kind == "num" and ("/" in text or "-" in text)))
+    )
     return f"({text})" if loose else text
 
 
@@ -43,7 +45,13 @@ def _show(node: Node, depth: int) -> str:
     if kind == "add":
         text = _show(args[0], deeper)
         for arg in args[1:]:
-            term = _wrap(arg.args[0], deeper) if arg.kind == "neg" else _wrap(arg, deeper) if arg.kind == "pm" else _show(arg, deeper)
+            term = (
+                _wrap(arg.args[0], deeper)
+                if arg.kind == "neg"
+                else _wrap(arg, deeper)
+                if arg.kind == "pm"
+                else _show(arg, deeper)
+            )
             text += f" - {term}" if arg.kind == "neg" else f" - {term[1:]}" if term.startswith("-") else f" + {term}"
         return text
     if kind == "neg":

@@ -50,7 +50,9 @@ def proves_equal(left: Node, right: Node, signs: Sequence[Mapping[str, int]], co
     known = {name: 1 for name in names if all(pattern[name] > 0 for pattern in signs)}
     if _proves(left, right, known, complex_wanted):
         return True
-    return not complex_wanted and 0 < len(signs) <= MAX_SIGN_PATTERNS and all(_proves(left, right, p, complex_wanted) for p in signs)
+    return (
+        not complex_wanted and 0 < len(signs) <= MAX_SIGN_PATTERNS and all(_proves(left, right, p, complex_wanted) for p in signs)
+    )
 
 
 def _proves(left: Node, right: Node, signs: Mapping[str, int], complex_wanted: bool) -> bool:
@@ -59,12 +61,17 @@ def _proves(left: Node, right: Node, signs: Mapping[str, int], complex_wanted: b
         difference = build.expr(left) - build.expr(right)
     except (_NoExpression, TypeError, ValueError, ZeroDivisionError, AttributeError):
         return False
-    return any(_is_zero(step, difference) for step in (sp.expand, sp.expand_log, _factored, sp.radsimp, sp.logcombine, sp.simplify, _squares, _arcs))
+    return any(
+        _is_zero(step, difference)
+        for step in (sp.expand, sp.expand_log, _factored, sp.radsimp, sp.logcombine, sp.simplify, _squares, _arcs)
+    )
 
 
 def _factored(difference: Expr) -> Expr:
     """With what stands under roots factored, so that perfect squares come out."""
-    under = difference.replace(lambda e: e.is_Pow and e.exp.is_Rational and not e.exp.is_Integer, lambda e: sp.factor(e.base) ** e.exp)
+    under = difference.replace(
+        lambda e: e.is_Pow and e.exp.is_Rational and not e.exp.is_Integer, lambda e: sp.factor(e.base) ** e.exp
+    )
     return sp.expand(under)
 
 
@@ -94,7 +101,16 @@ def closed_form(left: Node, right: Node) -> bool:
         if difference.has(sp.nan, sp.zoo):
             return False
         return bool(difference == 0 or sp.simplify(difference) == 0)
-    except (_NoExpression, TypeError, ValueError, NotImplementedError, ZeroDivisionError, AttributeError, RecursionError, KeyError):
+    except (
+        _NoExpression,
+        TypeError,
+        ValueError,
+        NotImplementedError,
+        ZeroDivisionError,
+        AttributeError,
+        RecursionError,
+        KeyError,
+    ):
         return False
 
 

@@ -34,33 +34,41 @@ _SKIP = re.compile(
 _GROUPING = r"(?: ?\{ ?, ?\} ?|,\\!\s?|\{,\\!\}|\\,|\\!|\\;|\\ )"
 _NUMBER = re.compile(
     rf"(?:[1-9]\d{{0,2}}(?:{_GROUPING}\d{{3}})+(?!\d)|(?P<comma>[1-9]\d{{0,2}}(?:,\d{{3}})+(?!\d|,\d))"
-    r"|(?P<blank>[1-9]\d{0,2}(?: \d{3})+(?!\d|\s*/|\s+\d|\.\d|\\))|\d+)(?:\.\d+|\.(?=\s*(?:\\overline|\\bar|\\dot|\\overset|\(\d+\))))?"
+    r"|(?P<blank>[1-9]\d{0,2}(?: \d{3})+(?!\d|\s*/|\s+\d|\.\d|\\))|\d+)"
+    r"(?:\.\d+|\.(?=\s*(?:\\overline|\\bar|\\dot|\\overset|\(\d+\))))?"
     r"(?:[eE][+-]?\d+(?![\w.]))?|\.\d+(?:[eE][+-]?\d+(?![\w.]))?"
 )
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|.)", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z]+")
 _OPERATOR = re.compile(r"\*\*|<=|>=|!=|<>|==|->|:=|=>|\+/?-|-\+|\.\.\.+|\|\||[-+*/^_=<>(){}\[\]|,;:!%&'.?@#\"$€£¥₹]")
 _TEXT_COMMANDS = {
-    "\\text", "\\textbf", "\\textit", "\\textrm", "\\textnormal", "\\texttt", "\\textsf", "\\textsc", "\\mbox", "\\hbox", "\\emph",
+    "\\text", "\\textbf", "\\textit", "\\textrm", "\\textnormal", "\\texttt", "\\textsf", "\\textsc", "\\mbox", "\\hbox",
+    "\\emph",
     "\\mathrm", "\\operatorname", "\\operatorname*", "\\mathbf", "\\mathit", "\\mathsf", "\\mathtt", "\\mathcal", "\\boldsymbol",
-    "\\bold", "\\mathnormal", "\\underline", "\\mathbb", "\\mathscr", "\\mathfrak", "\\textup", "\\textmd", "\\boxed", "\\fbox", "\\bm",
+    "\\bold", "\\mathnormal", "\\underline", "\\mathbb", "\\mathscr", "\\mathfrak", "\\textup", "\\textmd", "\\boxed",
+    "\\fbox", "\\bm",
     "\\bf", "\\mathds",
 }  # fmt: skip
-_WORDY = {"\\text", "\\textbf", "\\textit", "\\textrm", "\\textnormal", "\\texttt", "\\textsf", "\\textsc", "\\mbox", "\\hbox", "\\emph",
+_WORDY = {"\\text", "\\textbf", "\\textit", "\\textrm", "\\textnormal", "\\texttt", "\\textsf", "\\textsc", "\\mbox", "\\hbox",
+    "\\emph",
           "\\mathrm", "\\operatorname", "\\operatorname*", "\\textup", "\\textmd"}  # fmt: skip
 _ALIASES = {"\\dfrac": "\\frac", "\\tfrac": "\\frac", "\\cfrac": "\\frac", "\\nicefrac": "\\frac", "\\sfrac": "\\frac",
             "\\dbinom": "\\binom", "\\tbinom": "\\binom", "\\lbrace": "\\{", "\\rbrace": "\\}", "\\lbrack": "[", "\\rbrack": "]",
             "\\lparen": "(", "\\rparen": ")", "\\vert": "|", "\\lvert": "|", "\\rvert": "|", "\\Vert": "\\|", "\\lVert": "\\|",
             "\\rVert": "\\|", "\\dots": "\\ldots", "\\cdots": "\\ldots", "\\vdots": "\\ldots", "\\dotsc": "\\ldots",
-            "\\newline": "\\\\", "\\cr": "\\\\", "\\lang": "\\langle", "\\rang": "\\rangle", "\\wedge": "\\land", "\\vee": "\\lor",
+            "\\newline": "\\\\", "\\cr": "\\\\", "\\lang": "\\langle", "\\rang": "\\rangle", "\\wedge": "\\land",
+            "\\vee": "\\lor",
             "\\colon": ":", "\\ast": "*", "\\star": "*", "\\bullet": "\\cdot", "\\degree": "\\circ", "\\deg": "\\circ",
             "\\backslash": "\\setminus", "\\smallsetminus": "\\setminus", "\\bigcup": "\\cup", "\\bigcap": "\\cap",
             "\\textdollar": "\\$", "\\euro": "€", "\\texteuro": "€", "\\pounds": "£", "\\textdegree": "\\circ"}  # fmt: skip
 _SPLIT_PREFIXES = sorted([*names.FUNCTIONS, "pi"], key=len, reverse=True)
 _KNOWN_COMMANDS = {
-    "\\frac", "\\sqrt", "\\binom", "\\cdot", "\\times", "\\div", "\\pm", "\\mp", "\\cup", "\\cap", "\\setminus", "\\lor", "\\land",
-    "\\infty", "\\pi", "\\sum", "\\prod", "\\int", "\\lim", "\\begin", "\\end", "\\ldots", "\\overline", "\\bar", "\\dot", "\\vec",
-    "\\hat", "\\widehat", "\\tilde", "\\overrightarrow", "\\overset", "\\underset", "\\langle", "\\rangle", "\\lfloor", "\\rfloor",
+    "\\frac", "\\sqrt", "\\binom", "\\cdot", "\\times", "\\div", "\\pm", "\\mp", "\\cup", "\\cap", "\\setminus", "\\lor",
+    "\\land",
+    "\\infty", "\\pi", "\\sum", "\\prod", "\\int", "\\lim", "\\begin", "\\end", "\\ldots", "\\overline", "\\bar", "\\dot",
+    "\\vec",
+    "\\hat", "\\widehat", "\\tilde", "\\overrightarrow", "\\overset", "\\underset", "\\langle", "\\rangle", "\\lfloor",
+    "\\rfloor",
     "\\lceil", "\\rceil", "\\over", "\\choose", "\\atop", "\\mod", "\\bmod", "\\pmod", "\\pod", "\\circ", "\\angle", "\\triangle",
     "\\prime", "\\iint", "\\oint", "\\top", "\\stackrel", "\\mathbb", "\\dagger",
 }  # fmt: skip
@@ -95,7 +103,7 @@ def _lex(text: str, out: list[Token], wordy: bool, nesting: int) -> None:
             out.append(Token("num", _digits(literal), spaced))
             at += len(literal)
         elif char == "\\":
-            at = _lex_command(text, at, out, spaced, wordy, nesting)
+            at = _lex_command(text, at, out, spaced, nesting)
         elif char.isascii() and char.isalpha():
             match = _WORD.match(text, at)
             assert match is not None
@@ -104,7 +112,7 @@ def _lex(text: str, out: list[Token], wordy: bool, nesting: int) -> None:
         else:
             match = _OPERATOR.match(text, at)
             if match is None:
-                raise Unparsed(f"an unknown sign {ascii(char)}")
+                raise Unparsed(f"an unknown sign {char!a}")
             sign = match.group()
             depth += (sign in "([") - (sign in ")]")
             out.append(Token("op", sign, spaced))
@@ -117,7 +125,7 @@ def _digits(literal: str) -> str:
     return re.sub(r"[^\d.]", "", mantissa) + e + exponent
 
 
-def _lex_command(text: str, at: int, out: list[Token], spaced: bool, wordy: bool, nesting: int) -> int:
+def _lex_command(text: str, at: int, out: list[Token], spaced: bool, nesting: int) -> int:
     match = _COMMAND.match(text, at)
     if match is None:
         raise Unparsed("a backslash at the end")
@@ -127,7 +135,7 @@ def _lex_command(text: str, at: int, out: list[Token], spaced: bool, wordy: bool
         return end
     if name in _TEXT_COMMANDS and text[end:].lstrip()[:1] == "{":
         start = text.index("{", end) + 1
-        stop = _closing_brace(text, start)
+        stop = closing_brace(text, start)
         if nesting >= MAX_TEXT_NESTING:
             raise TooComplex("text groups nested too deeply")
         content = text[start:stop]
@@ -173,7 +181,7 @@ def _is_known(bare: str) -> bool:
     )  # fmt: skip
 
 
-def _closing_brace(text: str, start: int) -> int:
+def closing_brace(text: str, start: int) -> int:
     """Where the group that began before `start` closes; the end of the text where it doesn't."""
     depth = 1
     for match in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text, start):
@@ -213,5 +221,9 @@ def _is_product(word: str, wordy: bool, after_number: bool) -> bool:
     if len(word) == 2:
         return True
     if len(word) == 3:
-        return any(set(word) <= family for family in names.VARIABLE_FAMILIES) or not set(word.lower()) & set("eiou") or len(set(word)) == 1
+        return (
+            any(set(word) <= family for family in names.VARIABLE_FAMILIES)
+            or not set(word.lower()) & set("eiou")
+            or len(set(word)) == 1
+        )
     return len(word) <= 6 and (any(set(word) <= family for family in names.VARIABLE_FAMILIES))

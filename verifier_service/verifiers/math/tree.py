@@ -45,7 +45,7 @@ def fn(name: str, *args: Node) -> Node:
 
 ZERO, ONE, TWO, TEN = num(0), num(1), num(2), num(10)
 NONE = Node("none")
-PI, E, I, OO = (Node("const", (), name) for name in ("pi", "e", "i", "oo"))
+PI, EULER, IMAGINARY, OO = (Node("const", (), name) for name in ("pi", "e", "i", "oo"))
 REALS = Node("named", (), "R")
 EMPTY = Node("named", (), "empty")
 

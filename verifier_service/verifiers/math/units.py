@@ -81,7 +81,8 @@ _add("unit", "1", "unit")
 _add("pair", "1", "pair")
 
 _WHOLE = {
-    "mph": ("mile", "hour"), "kph": ("km", "hour"), "kmh": ("km", "hour"), "kmph": ("km", "hour"), "mps": ("m", "s"), "fps": ("ft", "s"),
+    "mph": ("mile", "hour"), "kph": ("km", "hour"), "kmh": ("km", "hour"), "kmph": ("km", "hour"), "mps": ("m", "s"),
+    "fps": ("ft", "s"),
     "bps": ("bit", "s"), "mpg": ("mile", "gallon"),
 }  # fmt: skip
 _SCALES = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
@@ -89,7 +90,8 @@ _SKIPPED = {"units", "unit", "of", "a", "the", "total", "in", "long", "each"}
 _WORD = re.compile(r"[A-Za-z$€£¥₹°¢μ]+|\^?-?\d+|[/*^]")
 _SINGLE = {"m", "s", "h", "g", "l", "L", "j", "w", "n", "v"}
 _UNIT_WORDS = {
-    *(w for w in _BASE if len(w) > 1), *_WHOLE, *_SCALES, "units", "degrees", "inches", "lbs", "hrs", "mins", "secs", "yrs", "gallon",
+    *(w for w in _BASE if len(w) > 1), *_WHOLE, *_SCALES, "units", "degrees", "inches", "lbs", "hrs", "mins", "secs", "yrs",
+    "gallon",
     "gallons", "acre", "acres", "knot", "knots", "people", "percent",
 }  # fmt: skip
 

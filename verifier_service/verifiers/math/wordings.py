@@ -23,7 +23,13 @@ def same_choice(gold: Node, answer: Node, compare: Compare) -> Comparison:
         return Comparison(False, "choice", "no choice letter")
     if letters[0] != letters[1]:
         return Comparison(False, "choice", "another choice")
-    if gold.args and answer.args and gold.kind == answer.kind == "choice" and gold.args[0].kind != "text" and answer.args[0].kind != "text":
+    if (
+        gold.args
+        and answer.args
+        and gold.kind == answer.kind == "choice"
+        and gold.args[0].kind != "text"
+        and answer.args[0].kind != "text"
+    ):
         if not compare(gold.args[0], answer.args[0]).equal:
             return Comparison(False, "choice", "the letter of the right choice with the value of another")
     return Comparison(True, "choice", "the same choice")

@@ -34,8 +34,6 @@ FRAMES_DEEP = 3000
 """Python's recursion limit here: deep enough for SymPy on what the guards let through."""
 
 
-
-
 def warm_up() -> None:
     """Load and run what the first item would otherwise pay for."""
     symbolic.warm_up()

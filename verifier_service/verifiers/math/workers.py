@@ -64,6 +64,7 @@ class WorkerPool:
         self._seq = 0
         self._pump_due = False
         self._ticker: asyncio.Task[None] | None = None
+        self._revivals: set[asyncio.Task[None]] = set()
         self._closing = False
         self.deaths = 0
 
@@ -80,6 +81,10 @@ class WorkerPool:
         if self._ticker:
             self._ticker.cancel()
             self._ticker = None
+        revivals = list(self._revivals)
+        for task in revivals:
+            task.cancel()
+        await asyncio.gather(*revivals, return_exceptions=True)
         for item in [*self._queue, *(i for s in self._seats for i in s.pending.values())]:
             _fail(item, InfrastructureFault("the math verifier is shutting down"))
         self._queue.clear()
@@ -208,7 +213,7 @@ class WorkerPool:
             self.deaths += 1
             self._settle(seat, status)
         if gone:
-            self._revival = asyncio.create_task(self._revive(len(gone), restart=pid == 0))
+            self._revive_soon(len(gone), restart=pid == 0)
 
     def _settle(self, seat: _Seat, status: int) -> None:
         items = list(seat.pending.values())
@@ -232,6 +237,11 @@ class WorkerPool:
         else:
             _fail(current, InfrastructureFault("a math worker died twice on this completion; see the service's log"))
 
+    def _revive_soon(self, count: int, restart: bool) -> None:
+        task = asyncio.create_task(self._revive(count, restart))
+        self._revivals.add(task)
+        task.add_done_callback(self._revivals.discard)
+
     async def _revive(self, count: int, restart: bool) -> None:
         try:
             if restart:
@@ -245,7 +255,7 @@ class WorkerPool:
                 self._queue.clear()
                 await asyncio.sleep(1.0)
             if not self._closing:
-                self._revival = asyncio.create_task(self._revive(count, restart=not self._server.alive))
+                self._revive_soon(count, restart=not self._server.alive)
 
     async def _seat_worker(self) -> None:
         seat: _Seat | None = None
@@ -267,5 +277,3 @@ def _fail(item: Item, fault: Exception) -> None:
 def default_worker_count() -> int:
     """One a core that this process may use."""
     return len(os.sched_getaffinity(0))
-
-
