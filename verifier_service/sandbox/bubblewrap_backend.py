@@ -19,7 +19,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from verifier_service.sandbox.contract import BackendInfo, SandboxFault
 from verifier_service.sandbox.link import RunnerLink
@@ -69,7 +69,9 @@ def bwrap_command(tmpfs_mb: int) -> list[str]:
         command += ["--ro-bind-try", shared, shared]
     if not sys.base_prefix.startswith("/usr"):
         command += ["--ro-bind-try", sys.base_prefix, sys.base_prefix]
-    command += ["--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/box", "--size", size, "--tmpfs", "/dev/shm"]  # noqa: S108
+    command += ["--proc", "/proc", "--dev", "/dev"]
+    for place, mode in (("/box", "0711"), ("/dev/shm", "1777")):  # noqa: S108 - mounts of the box's own
+        command += ["--perms", mode, "--size", size, "--tmpfs", place]
     command += ["--symlink", "/box/work", "/tmp", "--dir", "/var", "--symlink", "/box/work", "/var/tmp"]  # noqa: S108
     command += [
         "--ro-bind",
@@ -99,8 +101,9 @@ def try_bubblewrap() -> str | None:
 class BubblewrapSlot:
     """One box."""
 
-    def __init__(self, process: asyncio.subprocess.Process, link: RunnerLink) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, link: RunnerLink, stderr: IO[bytes]) -> None:
         self._process = process
+        self._stderr = stderr
         self.link = link
 
     async def fit_memory(self, memory_mb: int) -> None:
@@ -112,6 +115,7 @@ class BubblewrapSlot:
             with suppress(ProcessLookupError):
                 self._process.kill()
         await asyncio.shield(self._process.wait())
+        self._stderr.close()
 
 
 class BubblewrapSlots:
@@ -146,10 +150,10 @@ class BubblewrapSlots:
         finally:
             theirs.close()
         link = RunnerLink(demux=False)
-        link.read_stderr = lambda: os.pread(stderr.fileno(), 8192, 0)
+        link.read_stderr = lambda: b"" if stderr.closed else os.pread(stderr.fileno(), 8192, 0)
         ours.setblocking(False)
         await asyncio.get_running_loop().create_unix_connection(lambda: link, sock=ours)
-        slot = BubblewrapSlot(process, link)
+        slot = BubblewrapSlot(process, link, stderr)
         try:
             async with asyncio.timeout(HELLO_S):
                 kind, body = await link.receive()

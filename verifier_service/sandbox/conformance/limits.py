@@ -81,7 +81,9 @@ async def a_crash_is_no_memory_limit(backend: SandboxBackend) -> None:
 async def processes_are_limited(backend: SandboxBackend) -> None:
     source = "import os, time\nfor _ in range(100):\n    if os.fork() == 0:\n        time.sleep(30)\n        os._exit(0)"
     await expect_ending(backend, source, Ending.PROCESSES, processes=8)
-    source = "import threading, time\nfor _ in range(100):\n    threading.Thread(target=time.sleep, args=(30,), daemon=True).start()"
+    source = (
+        "import threading, time\nfor _ in range(100):\n    threading.Thread(target=time.sleep, args=(30,), daemon=True).start()"
+    )
     await expect_ending(backend, source, Ending.PROCESSES, processes=8)
     await still_well(backend)
 
@@ -106,7 +108,9 @@ for pid in children:
 print(len(children))
 """
     await expect_output(backend, source, b"7\n", processes=8)
-    source = "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(7) as e: print(sum(e.map(abs, range(100))))"
+    source = (
+        "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(7) as e: print(sum(e.map(abs, range(100))))"
+    )
     await expect_output(backend, source, b"4950\n", processes=8)
 
 

@@ -54,7 +54,9 @@ async def an_uncaught_exception_leaves_a_traceback_of_the_program_alone(backend:
 
 async def signals_are_told(backend: SandboxBackend) -> None:
     for name, number in (("SIGSEGV", 11), ("SIGABRT", 6), ("SIGKILL", 9), ("SIGTERM", 15)):
-        end = await run(backend, f"import os, signal\nprint('x', flush=True)\nos.kill(os.getpid(), signal.{name})\nsignal.pause()")
+        end = await run(
+            backend, f"import os, signal\nprint('x', flush=True)\nos.kill(os.getpid(), signal.{name})\nsignal.pause()"
+        )
         assert (end.ending, end.signal, end.exit_code) == (Ending.SIGNALLED, number, None), (name, end)
         assert end.stdout == b"x\n"
 
@@ -184,7 +186,9 @@ async def cases_run_in_order_and_apart(backend: SandboxBackend) -> None:
 
 async def leaving_early_stops_the_rest(backend: SandboxBackend) -> None:
     source = "import time\nx = input()\nprint(x)\ntime.sleep(0 if x == 'a' else 30)"
-    async with backend.run(Program("python", source, (b"a", b"b", b"c")), limits(wall_time_s=60.0), deadline_s=DEADLINE_S) as execution:
+    async with backend.run(
+        Program("python", source, (b"a", b"b", b"c")), limits(wall_time_s=60.0), deadline_s=DEADLINE_S
+    ) as execution:
         async for end in execution:
             assert end.stdout == b"a\n"
             break

@@ -78,6 +78,20 @@ class Box:
         return signs
 
 
+def files_bytes() -> int:
+    """Memory that the files in the writable places take."""
+    used = 0
+    for place in (BOX, SHM):
+        if os.path.isdir(place):
+            space = os.statvfs(place)
+            used += (space.f_blocks - space.f_bfree) * space.f_frsize
+    return used
+
+
+def files_count() -> int:
+    return sum(_inodes(place) for place in (BOX, SHM) if os.path.isdir(place))
+
+
 def _inodes(path: str) -> int:
     space = os.statvfs(path)
     return space.f_files - space.f_ffree

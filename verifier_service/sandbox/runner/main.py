@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import sys
 import traceback
@@ -131,9 +132,19 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
             raise wire.WireError(f"unknown frame kind {kind}")
 
 
+def _lower_limit(kind: int, most: int) -> None:
+    """Here, before the last exec, so that the kernel lays out memory for the stack that is allowed."""
+    _, hard = resource.getrlimit(kind)
+    value = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (value, value))
+
+
 def main() -> None:
     """The container's entry point."""
     if len(sys.argv) == 2:
+        for kind, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_NOFILE, 1024), (resource.RLIMIT_STACK, 64 << 20)):
+            _lower_limit(kind, most)
+        seccomp.drop_inheritable()
         listener = seccomp.install()
         if listener is not None:
             os.dup2(listener, LISTENER_FD, inheritable=True)

@@ -48,9 +48,19 @@ def alive(candidates: set[int]) -> set[int]:
     return running
 
 
-def session_usage(candidates: set[int], uid: int | None) -> Usage:
-    """Sum over the candidates of this uid (None: over all)."""
-    tasks, ticks, resident = 0, 0, 0
+def own_memory(pid: int) -> int:
+    """Bytes that are neither a file's nor shared memory: what statm calls resident without what it calls shared."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            fields = file.read().split()
+    except OSError:
+        return 0
+    return (int(fields[1]) - int(fields[2])) * _PAGE if len(fields) > 2 else 0
+
+
+def usage_of(candidates: set[int], uid: int | None, inherited_bytes: int) -> Usage:
+    """Sum over the candidates of this uid (None: over all), each without what it inherited from its zygote."""
+    tasks, ticks, memory = 0, 0, 0
     for pid in candidates:
         if uid is not None and uid_of(pid) != uid:
             continue
@@ -59,8 +69,8 @@ def session_usage(candidates: set[int], uid: int | None) -> Usage:
             continue
         tasks += int(fields[17])
         ticks += sum(int(field) for field in fields[11:15])
-        resident += int(fields[21])
-    return Usage(tasks, ticks / _TICKS, resident * _PAGE)
+        memory += max(0, own_memory(pid) - inherited_bytes)
+    return Usage(tasks, ticks / _TICKS, memory)
 
 
 def uid_of(pid: int) -> int | None:

@@ -11,6 +11,7 @@ import builtins
 import gc
 import os
 import sys
+from contextlib import suppress
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
@@ -122,6 +123,9 @@ def report_error(error: BaseException, source: bytes) -> int:
 
     text = source.decode("utf-8", "replace")
     linecache.cache[PATH] = (len(text), None, text.splitlines(keepends=True), PATH)
+    if sys.version_info < (3, 13) and not os.path.exists(PATH):  # there the traceback's lines come from the file alone
+        with suppress(OSError), open(PATH, "wb") as file:
+            file.write(source)
     trace = error.__traceback__
     trace = trace.tb_next if trace is not None else None
     try:

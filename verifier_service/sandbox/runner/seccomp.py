@@ -151,6 +151,19 @@ def install() -> int | None:
     raise OSError(ctypes.get_errno(), "the seccomp filter could not be set")
 
 
+def drop_inheritable() -> None:
+    """Clear the capabilities that exec would hand on; permitted ones stay, and go when a child leaves uid 0."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = struct.pack("=Ii", 0x20080522, 0)
+    sets = ctypes.create_string_buffer(24)  # two words each of effective, permitted, inheritable, interleaved
+    if libc.capget(header, sets) == 0:
+        low_effective, low_permitted, _, high_effective, high_permitted, _ = struct.unpack("=6I", sets.raw)
+        libc.capset(header, struct.pack("=6I", low_effective, low_permitted, 0, high_effective, high_permitted, 0))
+    libc.prctl(47, 4, 0, 0, 0)  # PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL
+
+
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101
 
 

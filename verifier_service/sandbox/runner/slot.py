@@ -23,6 +23,8 @@ from .zygote import Entries, pack_message, pack_work, send_order, start_first
 NUMPY_SETUP = b"numpy"
 SPARE_SPACE_MB = 1024  # address space is more than memory: stacks, libraries, arenas
 MEMORY_ERROR = b"MemoryError"
+# The last words of a program that was refused a process; they only name the failure, which is one anyhow.
+REFUSED = (b"can't start new thread", b"Resource temporarily unavailable", b"Cannot fork")
 
 
 class Slot:
@@ -324,7 +326,8 @@ class Slot:
                 child.cause = "memory"
                 self.reason = "oom"
                 continue
-            reached = child.crowded or (grown and peak >= others + child.limits.processes)
+            told = not self.peak and child.end is not None and b"".join(child.err).rstrip().endswith(REFUSED)
+            reached = told or child.crowded or (grown and peak >= others + child.limits.processes)
             failed = child.cause in ("cpu_time", "wall_time") or (child.cause is None and (left or child.failed))
             if reached and failed and child is watcher.children[0]:
                 child.cause = "processes"

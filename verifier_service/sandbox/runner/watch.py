@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 from . import procs, seccomp, wire
+from .box import files_bytes, files_count
 from .cgroup import Cgroup
 from .child import Child
 from .harness import EMIT_HEADER
@@ -21,6 +22,7 @@ QUIET_S = 0.004
 TICK_S = 0.02
 GRACE_S = 0.03  # for what ends by itself just after its parent
 KILL_S = 10.0
+MAX_FILES = 16384  # where no inode cap of the mount holds
 MAX_EMIT = 8 << 20
 
 
@@ -56,6 +58,7 @@ class Watcher:
         self.oom = cgroup.oom_kills()
         self.cpu = cgroup.cpu_s()
         self.rest = len(own)
+        self.inherited_bytes = -1
         self.emitted_room = 64 << 20
 
     def kill(self, child: Child, cause: str) -> None:
@@ -208,15 +211,20 @@ class Watcher:
             self.kill(child, "cpu_time")
         elif memory is not None and memory > limits.memory_mb << 20:
             self.kill(child, "memory")
+        elif memory is not None and files_count() > MAX_FILES:
+            self.kill(child, "file_size")
 
     def _usage(self, child: Child) -> tuple[float, int, int | None]:
         """CPU seconds, tasks and, where no cgroup holds the memory, bytes of the child's tree."""
         cpu_s, tasks = self.cgroup.cpu_s(), self.cgroup.tasks()
         if len(self.children) == 1 and cpu_s is not None and self.cpu is not None and tasks is not None:
             return cpu_s - self.cpu, tasks - self.rest, None
+        if self.inherited_bytes < 0:
+            self.inherited_bytes = procs.own_memory(child.zygote.pid)
         shared = child.uid == os.getuid()
         if shared and len(self.children) > 1:
-            usage = procs.session_usage({child.pid}, None)
+            usage = procs.usage_of({child.pid}, None, self.inherited_bytes)
         else:
-            usage = procs.session_usage(procs.pids() - self.own, None if shared else child.uid)
-        return usage.cpu_s, usage.tasks, usage.memory_bytes if self.cgroup.memory_bytes() is None else None
+            usage = procs.usage_of(procs.pids() - self.own, None if shared else child.uid, self.inherited_bytes)
+        held = self.cgroup.memory_bytes() is not None
+        return usage.cpu_s, usage.tasks, None if held else usage.memory_bytes + files_bytes()
