@@ -1,12 +1,12 @@
 """What the trainer client adds to the service's own time: 512 prompts x 16 maths completions.
 
-    python benchmarks/client_overhead.py [--url URL] [--prompts 512] [--group 16] [--rounds 5]
+    python benchmarks/client_overhead.py [--url URL] [--prompts 512] [--group 16] [--rounds 8]
 
-Two numbers are compared in each round, in turns, each on completions never sent before:
+Two numbers are taken in each round, in turns, each on completions never sent before:
 - the service's own time: one request with everything, as the service measures it (`timing.total_ms`);
 - the client's time: `VerifierClient.score` on as many groups, from models to results.
-Without --url a service is started for it (maths only, no sandbox) and ended. Exits with 1 if the median ratio is above
---limit.
+Other work on the machine slows both, never speeds them up, so the fastest rounds of each are compared. Without --url a
+service is started for it (no sandbox) and ended. Exits with 1 if the ratio is above --limit.
 """
 
 from __future__ import annotations
@@ -94,20 +94,22 @@ def service_of_our_own() -> Iterator[str]:
         process.wait(30)
 
 
-async def measure(url: str, args: argparse.Namespace) -> list[float]:
+async def measure(url: str, args: argparse.Namespace) -> tuple[list[float], list[float]]:
+    """Seconds of each round: the service's own, the client's."""
     chance = random.Random(args.seed)
-    ratios = []
+    service_s, client_s = [], []
     print(f"{args.prompts} prompts x {args.group} completions, {args.rounds} rounds after one to warm up")
-    print(f"{'round':>5} {'service s':>10} {'exchange s':>11} {'client s':>9} {'client CPU s':>13} {'client / service':>17}")
+    print(f"{'round':>5} {'service s':>10} {'exchange s':>11} {'client s':>9} {'client CPU s':>13}")
     async with VerifierClient(url) as client:
         for n in range(args.rounds + 1):
             own, whole = await asyncio.to_thread(service_seconds, url, make_groups(args.prompts, args.group, chance))
             took, cpu = await client_seconds(client, make_groups(args.prompts, args.group, chance))
             if n:
-                ratios.append(took / own)
-                print(f"{n:>5} {own:>10.3f} {whole:>11.3f} {took:>9.3f} {cpu:>13.3f} {took / own:>17.2f}")
-        print({name: value for name, value in client.metrics.snapshot().items() if value})
-    return ratios
+                service_s.append(own)
+                client_s.append(took)
+                print(f"{n:>5} {own:>10.3f} {whole:>11.3f} {took:>9.3f} {cpu:>13.3f}")
+        print({name: round(value, 3) for name, value in client.metrics.snapshot().items() if value})
+    return service_s, client_s
 
 
 def main() -> None:
@@ -115,18 +117,19 @@ def main() -> None:
     parser.add_argument("--url", help="a running service; it must not have seen these completions")
     parser.add_argument("--prompts", type=int, default=512)
     parser.add_argument("--group", type=int, default=16)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--limit", type=float, default=1.2)
     args = parser.parse_args()
     if args.url:
-        ratios = asyncio.run(measure(args.url, args))
+        service_s, client_s = asyncio.run(measure(args.url, args))
     else:
         with service_of_our_own() as url:
-            ratios = asyncio.run(measure(url, args))
-    median = statistics.median(ratios)
-    print(f"median ratio {median:.2f} (limit {args.limit}), worst {max(ratios):.2f}")
-    sys.exit(median > args.limit)
+            service_s, client_s = asyncio.run(measure(url, args))
+    ratio = min(client_s) / min(service_s)
+    medians = statistics.median(client_s) / statistics.median(service_s)
+    print(f"client / service: {ratio:.2f} by the fastest rounds (limit {args.limit}), {medians:.2f} by the medians")
+    sys.exit(ratio > args.limit)
 
 
 if __name__ == "__main__":
