@@ -27,7 +27,7 @@ def plot_rewards(rewards: Sequence[float], others: Mapping[str, Sequence[float]]
     for name, values in others.items():
         below.plot(range(1, len(values) + 1), running_mean(values), label=name)
     below.set(xlabel="optimizer step", ylabel="share (running mean)", ylim=(-0.02, 1.02))
-    below.legend(frameon=False, loc="upper left")
+    below.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=max(len(others), 1))
     for axis in (above, below):
         axis.grid(alpha=0.25)
     figure.savefig(path, dpi=120)

@@ -83,6 +83,7 @@ def _spoiled_solution(a: int, b: int, rng: random.Random) -> str:
 
 # Each task: how it is written in the prompt, and the expression in a and b that solves it.
 OPERATIONS = {"s": "a+b", "d": "a-b", "p": "a*b", "m": "max(a,b)", "n": "min(a,b)", "r": "b-a"}
+CONSTANTS = 2
 PROGRAM_START = "```python\na,b=map(int,input().split())\n"
 
 
@@ -96,7 +97,7 @@ def code(seed: int) -> Task:
     rows: list[Row] = [
         {"prompt": f"{letter}:{constant}\n", "tests": json.dumps(_tests(letter, constant, rng))}
         for letter in OPERATIONS
-        for constant in range(4)
+        for constant in range(CONSTANTS)
     ]
     pairs = [(row["prompt"], _any_program(rng)) for row in rows for _ in range(60)]
     return Task(
@@ -109,10 +110,10 @@ def code(seed: int) -> Task:
         hidden=96,
         layers=2,
         warm_steps=250,
-        train_steps=60,
+        train_steps=80,
         prompts_per_batch=12,
-        group_size=8,
-        learning_rate=1e-3,
+        group_size=16,
+        learning_rate=7e-4,
         beta=0.0,
     )
 
@@ -133,7 +134,7 @@ def _tests(letter: str, constant: int, rng: random.Random) -> Row:
 
 def _any_program(rng: random.Random) -> str:
     """Some expression and some constant, and one in five forgets a bracket."""
-    expression, constant = rng.choice(list(OPERATIONS.values())), rng.randint(0, 3)
+    expression, constant = rng.choice(list(OPERATIONS.values())), rng.randrange(CONSTANTS)
     closing = ")" if rng.random() < 0.8 else ""
     return f"{PROGRAM_START}print({expression}+{constant}{closing}\n```"
 

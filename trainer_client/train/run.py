@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,7 @@ def build_trainer(prepared: Prepared, callbacks: list[Any] | None = None) -> Any
     )
     rollout = None
     if config.curriculum.resampling_rounds > 1:
+        os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # rollout_func is used on purpose
         rollout = ResamplingRollout(list(prepared.rows), reward, config.curriculum.resampling_rounds)
         reward = reward_from_rollout
     return CurriculumGRPOTrainer(
