@@ -53,7 +53,9 @@ class LocalPair:
         answer = json.loads(self.process.stdout.readline())
         return Judged(answer["frames"], answer["status"])
 
-    def asserts(self, source: str, code: str, *, entry_point: str | None = None, stop: bool = False, style: str = "asserts") -> Judged:
+    def asserts(
+        self, source: str, code: str, *, entry_point: str | None = None, stop: bool = False, style: str = "asserts"
+    ) -> Judged:
         return self.run(source, {"style": style, "code": code, "entry_point": entry_point, "stop": stop})
 
     def function(self, source: str, entry_point: str, *cases: tuple[list[Any], Any], **more: Any) -> Judged:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - programs and tests stand here as they are sent
 """Ways of passing tests without solving the task, none of which pass. All are harmless outside a sandbox."""
 
 from __future__ import annotations
@@ -114,8 +115,14 @@ CASES = {
         ALWAYS,
         "import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertAlmostEqual(f(1), 2.5)",
     ),
-    "unittest equal": (ALWAYS, "import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertEqual(f(1), 2.5)"),
-    "pytest approx": (ALWAYS, "import pytest\ndef test_f():\n    assert f(1) == pytest.approx(2.5)\n    assert pytest.approx(2.5) == f(1)"),
+    "unittest equal": (
+        ALWAYS,
+        "import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertEqual(f(1), 2.5)",
+    ),
+    "pytest approx": (
+        ALWAYS,
+        "import pytest\ndef test_f():\n    assert f(1) == pytest.approx(2.5)\n    assert pytest.approx(2.5) == f(1)",
+    ),
     "items": (ALWAYS, "assert list(f(1)) == [1, 2, 3]"),
     "isclose": (ALWAYS, "import math\nassert math.isclose(f(1), 2.5)"),
     "a set of it": (ALWAYS, "assert {f(1)} == {2.5}"),
@@ -178,7 +185,10 @@ CASES = {
     "a coroutine instead of a value": ("async def f(x): return 2", "assert f(1) == 2"),
     "an endless iterator": ("import itertools\ndef f(x): return itertools.count()", "assert f(1) == [1]"),
     "a list in itself": ("def f(x):\n    a = []\n    a.append(a)\n    return a", "assert f(1) == [[1]]"),
-    "a list nested too deeply": ("def f(x):\n    a = []\n    for _ in range(100000):\n        a = [a]\n    return a", "assert f(1) == [1]"),
+    "a list nested too deeply": (
+        "def f(x):\n    a = []\n    for _ in range(100000):\n        a = [a]\n    return a",
+        "assert f(1) == [1]",
+    ),
     "a value too large": ("def f(x): return list(range(3 * 10 ** 6))", "assert f(1) == [1]"),
     "an integer too large": ("def f(x): return 1 << (1 << 29)", "assert f(1) == 1"),
     "threads that write": (
@@ -226,7 +236,9 @@ def f(): return Spy()
 def look(): return [o for o in seen if isinstance(o, str)]
 """
     code = "got = f()\nassert (got == 'sesame') is False and 'sesame' not in [got] and got != 'sesame'\n"
-    code += "for compare in (lambda: got < 'sesame', lambda: 'sesame' in got):\n    try:\n        compare()\n        assert False\n"
+    code += (
+        "for compare in (lambda: got < 'sesame', lambda: 'sesame' in got):\n    try:\n        compare()\n        assert False\n"
+    )
     code += "    except TypeError:\n        pass\nassert look() == []"
     assert pair.asserts(spy, code).passed
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - programs and tests stand here as they are sent
 """Test code of every common kind passes with a right submission and fails with a wrong one, through the judge."""
 
 from __future__ import annotations
@@ -226,7 +227,9 @@ def test_a_right_submission_passes(pair: Any, name: str) -> None:
 def test_a_submission_spoilt_in_one_place_fails(pair: Any, name: str) -> None:
     source, spoilt, code = CASES[name]
     assert spoilt in source
-    replacement = "0 if 1 else (" + spoilt + ")" if "=" not in spoilt and "return" not in spoilt and "print" not in spoilt else "pass"
+    replacement = (
+        "0 if 1 else (" + spoilt + ")" if "=" not in spoilt and "return" not in spoilt and "print" not in spoilt else "pass"
+    )
     judged = pair.asserts(source.replace(spoilt, replacement, 1), code, entry_point=ENTRY_POINTS.get(name))
     assert not judged.passed, judged
     assert judged.status == 0

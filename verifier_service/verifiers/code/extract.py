@@ -20,6 +20,8 @@ import re
 from dataclasses import dataclass
 
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
+TRACKED_CHARS = 200_000  # of lines with triple quotes; beyond, a fence inside a string ends its block
+MAX_MARKED_LINES = 20_000  # lines with a fence, a triple quote or a tag; a reply with more hands in no program
 
 ALIASES: dict[str, frozenset[str]] = {
     "python": frozenset({"python", "py", "python3", "py3"}),
@@ -34,6 +36,7 @@ ALIASES: dict[str, frozenset[str]] = {
     "sql": frozenset({"sql", "sqlite", "sqlite3"}),
 }
 
+_MARKS = re.compile(r"```|~~~|\'\'\'|\"\"\"|<think>")
 _OPENING = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)\Z")
 _LATE_OPENING = re.compile(r"[^`]*[^`\s][ \t]*(?P<fence>`{3})(?P<info>[A-Za-z][A-Za-z0-9_+#.-]*)[ \t]*\Z")
 _TAG = re.compile(r"[{.]*([A-Za-z0-9_+#-]+)")
@@ -48,47 +51,94 @@ _IN_STRING = {quote: re.compile(r"\\.|" + quote) for quote in ('"""', "'''")}
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One fenced block: its tag in lower case ('' without one) and its lines joined."""
+    """One fenced block: its tag in lower case ('' without one), where its body lies, and its fence's indentation.
+
+    `rest` is what stands before a closing fence on the fence's own line.
+    """
 
     tag: str
-    text: str
+    start: int
+    end: int
+    indent: int
+    rest: str = ""
+
+    def text(self, answer: str) -> str:
+        """The body's lines, without the fence's indentation and carriage returns, each with a newline."""
+        lines = answer[self.start : self.end].split("\n")
+        if not lines[-1]:
+            lines.pop()
+        lines += [self.rest] if self.rest else []
+        return "".join(f"{_dedented(line.rstrip(chr(13)), self.indent)}\n" for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The blocks in order, whether there was any fence, and where an unclosed `<think>` begins (or the end)."""
+
+    blocks: list[Block]
+    has_fence: bool
+    end: int
 
 
 def extract_program(reply: str, language: str) -> str | None:
     """The program of `reply` in `language`, or None when it hands in none (a blank block is none)."""
     answer = reply.rpartition(THINK_CLOSE)[2]
-    blocks, has_fence, prose = _scan(answer.split("\n"))
+    marks = _marked_lines(answer)
+    if marks is None:
+        return None
+    scan = _scan(answer, marks)
     tags = ALIASES.get(language, frozenset({language}))
     for wanted in (tags, frozenset({""})):
-        for block in reversed(blocks):
+        for block in reversed(scan.blocks):
             if block.tag in wanted:
-                return block.text if block.text.strip() else None
-    if language == "python" and not has_fence and _PYTHON_STARTS.match(prose.lstrip()):
+                program = block.text(answer)
+                return program if program.strip() else None
+    prose = answer[: scan.end]
+    if language == "python" and not scan.has_fence and _PYTHON_STARTS.match(prose.lstrip()):
         return prose.strip("\n") + "\n"
     return None
 
 
-def _scan(lines: list[str]) -> tuple[list[Block], bool, str]:
-    """The blocks in order, whether there was a fence at all, and the text before an unclosed `<think>`."""
+def _marked_lines(answer: str) -> list[tuple[int, int]] | None:
+    """(start, end) of the lines that hold a fence, a triple quote or `<think>`; None when there are too many.
+
+    Only these lines are looked at one by one: a reply may be a million lines long.
+    """
+    found: list[tuple[int, int]] = []
+    end = -1
+    for mark in _MARKS.finditer(answer):
+        if mark.start() < end:
+            continue
+        if len(found) >= MAX_MARKED_LINES:
+            return None
+        start = max(answer.rfind("\n", 0, mark.start()) + 1, end + 1, 0)
+        end = answer.find("\n", mark.start())
+        end = len(answer) if end < 0 else end
+        found.append((start, end))
+    return found
+
+
+def _scan(answer: str, marks: list[tuple[int, int]]) -> Scan:
     blocks: list[Block] = []
-    tracking = True  # of Python's triple-quoted strings; off after one was never closed, which keeps the scan linear
+    tracking = TRACKED_CHARS  # left to read for Python's triple quotes; none after one was never closed
     index, has_fence = 0, False
-    while index < len(lines):
-        line = lines[index]
+    while index < len(marks):
+        start, end = marks[index]
+        line = answer[start:end]
         opening = _opening(line.rstrip("\r"))
         if opening is None:
             if THINK_OPEN in line:
-                return blocks, has_fence, "\n".join([*lines[:index], line.partition(THINK_OPEN)[0]])
+                return Scan(blocks, has_fence, start + line.index(THINK_OPEN))
             index += 1
             continue
         has_fence = True
         fence, indent, tag = opening
-        end, last_line, tracking = _block_end(lines, index + 1, fence, tag, tracking)
-        body = lines[index + 1 : end] + ([last_line] if last_line is not None else [])
-        blocks.append(Block(tag, "".join(f"{_dedented(text.rstrip(chr(13)), indent)}\n" for text in body)))
-        reopened = end < len(lines) and last_line is None and _names_a_language(lines[end])
-        index = end if reopened else end + 1
-    return blocks, has_fence, "\n".join(lines)
+        close, rest, tracking = _block_end(answer, marks, index + 1, fence, tag, tracking)
+        body_end = marks[close][0] if close < len(marks) else len(answer)
+        blocks.append(Block(tag, min(end + 1, len(answer)), body_end, indent, rest or ""))
+        reopened = close < len(marks) and rest is None and _names_a_language(answer[slice(*marks[close])])
+        index = close if reopened else close + 1
+    return Scan(blocks, has_fence, len(answer))
 
 
 def _opening(line: str) -> tuple[str, int, str] | None:
@@ -104,30 +154,33 @@ def _opening(line: str) -> tuple[str, int, str] | None:
     return None
 
 
-def _block_end(lines: list[str], start: int, fence: str, tag: str, tracking: bool) -> tuple[int, str | None, bool]:
-    """(index of the line that ends the block, what of that line still belongs to it, tracking from here on)."""
+def _block_end(
+    answer: str, marks: list[tuple[int, int]], first: int, fence: str, tag: str, tracking: int
+) -> tuple[int, str | None, int]:
+    """(index of the marked line that ends the block, what of that line still belongs to it, characters left to track)."""
     python = tag in ALIASES["python"] or not tag
     inside = ""  # the open triple quote, if any
     in_string_end: int | None = None
     glued: tuple[int, str] | None = None
-    for index in range(start, len(lines)):
-        line = lines[index]
+    for index in range(first, len(marks)):
+        line = answer[slice(*marks[index])]
         if fence in line:
             stripped = line.strip(" \t\r")
-            if not stripped.strip(fence[0]) or _names_a_language(line):
+            closes = not stripped.strip(fence[0])
+            if closes or _names_a_language(line):
                 if not inside:
-                    plain_close = not stripped.strip(fence[0])
-                    if glued is not None and not plain_close:
+                    if glued is not None and not closes:
                         return (*glued, tracking)
                     return index, None, tracking
                 in_string_end = index if in_string_end is None else in_string_end
             elif glued is None and not inside and stripped.endswith(fence) and not stripped.startswith("#"):
                 glued = index, line.rstrip(" \t\r").rstrip(fence[0])
-        if python and tracking:
+        if python and tracking > len(line):
+            tracking -= len(line)
             inside = _string_state(line, inside)
     if inside and in_string_end is not None:
-        return in_string_end, None, False
-    return (*glued, tracking) if glued is not None else (len(lines), None, tracking)
+        return in_string_end, None, 0
+    return (*glued, tracking) if glued is not None else (len(marks), None, tracking)
 
 
 def _string_state(line: str, inside: str) -> str:

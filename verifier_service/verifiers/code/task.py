@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from verifier_protocol import CodeSpec, FunctionTests, StdinTests
+from verifier_protocol import Checker, CodeSpec, FunctionTests, StdinTests
 from verifier_protocol.request import AssertTests
 from verifier_service.faults import TaskFault
 from verifier_service.sandbox.contract import Limits
@@ -18,6 +18,8 @@ class CodeTask:
     limits: Limits
     stdins: tuple[bytes, ...] = ()
     expected: tuple[bytes, ...] = ()
+    checker: Checker | None = None
+    checker_limits: Limits = field(default_factory=Limits)
 
     @property
     def total(self) -> int | None:
@@ -30,7 +32,7 @@ class CodeTask:
         return self.spec.scoring == "fraction"
 
 
-def make_task(spec: CodeSpec, limits: Limits) -> CodeTask:
+def make_task(spec: CodeSpec, limits: Limits, checker_limits: Limits) -> CodeTask:
     """Raises TaskFault when nothing would be verified."""
     tests = spec.tests
     if isinstance(tests, AssertTests):
@@ -47,6 +49,8 @@ def make_task(spec: CodeSpec, limits: Limits) -> CodeTask:
         limits,
         stdins=tuple(_encoded(case.stdin) for case in tests.cases),
         expected=tuple(_encoded(case.expected_stdout) for case in tests.cases),
+        checker=tests.checker,
+        checker_limits=checker_limits,
     )
 
 

@@ -82,7 +82,9 @@ class CodeVerifier:
             raise SpecRefused(
                 "language", f"tests of style {spec.tests.style} are for python; use style stdin for {spec.language}"
             )
-        return make_task(spec, code_limits.resolve(spec.limits, self._settings))
+        if isinstance(spec.tests, StdinTests) and spec.tests.checker is not None and spec.tests.checker.language not in languages:
+            raise SpecRefused("tests.checker.language", f"{spec.tests.checker.language} is not available here")
+        return make_task(spec, code_limits.resolve(spec.limits, self._settings), code_limits.defaults(self._settings))
 
     async def verify(self, task: CodeTask, completion: str, deadline: Deadline) -> ScoredVerdict:
         """Score one completion.

@@ -173,7 +173,7 @@ class Decoder:
         if isinstance(container, dict):
             pairs = _pairs(self, node[-1])
             container.clear()
-            dict.update(container, pairs)
+            _put(container, pairs)
         elif isinstance(container, set):
             values = self.values(node[-1])
             container.clear()
@@ -267,11 +267,17 @@ _ENCODERS: dict[Any, Callable[[Encoder, Any, int], Any]] = {
 }
 
 
+def _put(mapping: dict[Any, Any], pairs: list[tuple[Any, Any]]) -> None:
+    """Item by item: `update` of a Counter adds up, and `dict.update` of an OrderedDict loses the order."""
+    for pair in pairs:
+        mapping.__setitem__(*pair)
+
+
 def _filled(decoder: Decoder, container: Any, nodes: Any) -> Any:
     """A container that is numbered before its items are read, as the encoder numbered it."""
     decoder.keep(container)
     if isinstance(container, dict):
-        dict.update(container, _pairs(decoder, nodes))
+        _put(container, _pairs(decoder, nodes))
     elif isinstance(container, set):
         container.update(decoder.values(nodes))
     else:

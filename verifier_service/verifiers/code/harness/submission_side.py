@@ -159,7 +159,7 @@ class Submission:
         arguments = [_argument(value, hint) for value, hint in itertools.zip_longest(arguments, hints[: len(arguments)])]
         try:
             result = function(*arguments, **keywords)
-            if asyncio.iscoroutine(result):
+            if isinstance(result, types.CoroutineType):  # asyncio.iscoroutine takes generators too
                 result = self.do_await(peer, result)
         except BaseException:
             traceback.print_exc()
