@@ -1,0 +1,371 @@
+"""What the clients of other frameworks end up with: their own functions, loaded from checkouts, against a real service.
+
+    python benchmarks/compat_clients.py --checkouts DIR [--only verl,slime] [--faults]
+
+DIR holds checkouts named verl, ROLL, OpenRLHF, slime, open-instruct, open-r1, code-judge and Gym (NeMo Gym). One that is
+missing is named and left out; nothing of them is part of this project. What a client's file imports beyond its needs
+(torch, ray, …) is replaced by stand-ins, so that no GPU stack has to be installed.
+
+Without --faults: a right, a wrong, a failing and a looping program, or a right and a wrong answer, and the reward that
+each client computes from the service's answers. With --faults: the same right program against a service whose sandbox is
+dead, and against one that is overloaded; this takes some minutes, since clients retry.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import logging
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import threading
+import time
+import types
+import urllib.request
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+import aiohttp  # noqa: F401 - before the stand-ins are there, which its optional imports would find
+import requests
+import sympy  # noqa: F401 - likewise
+
+RIGHT = "print(int(input()) * 2)"
+PROGRAMS = {
+    "right": RIGHT,
+    "wrong": "print(int(input()) + 3)  # right for 3",
+    "failing": "raise ValueError(input())",
+    "looping": "while True: pass",
+}
+CASES = [("2", "4"), ("3", "6"), ("10", "20")]
+OPEN_R1_SCRIPT = """
+    import json, subprocess
+    def score(code, cases):
+        good = 0
+        for case in cases:
+            try:
+                done = subprocess.run(["python3", "-c", code], input=case["input"], text=True, capture_output=True, timeout=2)
+                good += done.returncode == 0 and done.stdout.strip() == case["output"]
+            except subprocess.TimeoutExpired:
+                pass
+        return good / len(cases)
+"""
+
+
+class Permissive(type):
+    """A class with every attribute."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return cls
+
+
+class Quiet:
+    """A logger that says nothing, and a decorator that changes nothing."""
+
+    def __call__(self, subject: Any = None, *_: Any, **__: Any) -> Any:
+        return subject
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+
+class StandIn(types.ModuleType):
+    """A module whose every name is a class that can be inherited from, called and decorated with."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def make(*args: Any, **_: Any) -> Any:
+            return args[0] if len(args) == 1 and callable(args[0]) else Quiet()
+
+        made = Permissive(name, (), {"__new__": lambda _, *a, **k: make(*a, **k)})
+        setattr(self, name, made)
+        return made
+
+
+class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds what nobody else finds."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        del path, target
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return StandIn(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        pass
+
+
+def load(path: Path, name: str) -> Any:
+    """A file of a checkout as a module of its own, packages included."""
+    folder = [str(path.parent)] if path.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=folder)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    finder = StandIns()
+    sys.meta_path.append(finder)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.meta_path.remove(finder)
+    return module
+
+
+Client = Callable[[Path, str], Callable[[str], Any]]  # (checkout, url) -> a function from a program to its reward
+
+
+def verl(checkout: Path, url: str) -> Callable[[str], Any]:
+    module = load(checkout / "verl/utils/reward_score/sandbox_fusion/__init__.py", "verl_sandbox_fusion")
+    tests = {"inputs": [i for i, _ in CASES], "outputs": [o for _, o in CASES]}
+
+    def reward(program: str) -> Any:
+        semaphore = threading.Semaphore(64)
+        score, notes = module.compute_score(
+            f"{url}/run_code", semaphore, 1024, fenced(program), dict(tests), continuous=True, timeout=4
+        )
+        return f"{score:g} ({', '.join(sorted({str(n.get('status')) for n in notes}))})"
+
+    return reward
+
+
+def roll(checkout: Path, url: str) -> Callable[[str], Any]:
+    module = load(checkout / "roll/pipeline/rlvr/rewards/code_sandbox_reward_worker.py", "roll_sandbox")
+    tests = [{"stdin": i, "expected_stdout": o} for i, o in CASES]
+
+    def reward(program: str) -> Any:
+        tester = module.CodeTester(f"{url}/run_code")
+        tester.DEFAULT_TIMEOUT = 4
+        info = tester.single_code_test(0, "p", fenced(program), "input", tests)
+        return f"{info['pass_test_ratio']:g} (tests that count: {info['succeed_test_cases_number']}, valid: {info['validation']})"
+
+    return reward
+
+
+def label() -> str:
+    cases = [{"stdin": i, "expected_stdout": o} for i, o in CASES]
+    spec = {"kind": "code", "tests": {"style": "stdin", "cases": cases}, "limits": {"cpu_time_s": 2, "wall_time_s": 4}}
+    return json.dumps(spec)
+
+
+def fenced(program: str) -> str:
+    return f"Here:\n```python\n{program}\n```"
+
+
+def openrlhf(checkout: Path, url: str) -> Callable[[str], Any]:
+    module = load(checkout / "openrlhf/utils/agent.py", "openrlhf_agent")
+    executor = module.SingleTurnAgentExecutor([f"{url}/get_reward", f"{url}/get_reward"])  # two URLs: the second gets nothing
+    prompt = "<|im_start|>user\nTwice?<|im_end|>\n<|im_start|>assistant\n"
+
+    def reward(program: str) -> Any:
+        query = prompt + fenced(program) + "<|im_end|>\n"
+        answers = asyncio.run(executor._fetch_rewards_via_http([query], [prompt], [label()]))
+        return answers[0]["rewards"], answers[0]["scores"]
+
+    return reward
+
+
+def slime(checkout: Path, url: str) -> Callable[[str], Any]:
+    module = load(checkout / "slime/rollout/rm_hub/__init__.py", "slime_rm_hub")
+
+    def reward(program: str) -> Any:
+        async def ask() -> Any:
+            sample = types.SimpleNamespace(prompt="Twice?", response=fenced(program), label=label())
+            try:
+                return await module.remote_rm(types.SimpleNamespace(rm_url=f"{url}/remote_rm"), sample, max_retries=3)
+            finally:
+                await module._get_shared_session().close()
+
+        return asyncio.run(ask())
+
+    return reward
+
+
+def open_instruct(checkout: Path, url: str) -> Callable[[str], Any]:
+    module = load(checkout / "open_instruct/ground_truth_utils.py", "open_instruct_ground_truth")
+    config = types.SimpleNamespace(
+        code_api_url=f"{url}/test_program_stdio",
+        code_max_execution_time=2.0,
+        code_pass_rate_reward_threshold=0.0,
+        code_apply_perf_penalty=True,
+    )
+    verifier = module.CodeVerifier(config)
+    packed = base64.b64encode(zlib.compress(pickle.dumps([{"input": i, "output": o} for i, o in CASES]))).decode()
+    return lambda program: verifier([], fenced(program), packed).score
+
+
+def open_r1(checkout: Path, url: str) -> Callable[[str], Any]:
+    module = load(checkout / "src/open_r1/utils/routed_morph.py", "open_r1_morph")
+    sandbox = module.RoutedMorphSandbox(url.removeprefix("http://"))
+
+    def reward(program: str) -> Any:
+        cases = json.dumps([{"input": i, "output": o} for i, o in CASES])
+        script = OPEN_R1_SCRIPT + f"    score({program!r}, json.loads({cases!r}))\n"
+        (result,) = sandbox.run_code([script], ["python"], timeout=20, request_timeout=28)
+        return result.text if result.text is not None else f"none ({str(result.exception_str)[:60]})"
+
+    return reward
+
+
+def piston(checkout: Path, url: str) -> Callable[[str], Any]:
+    module = load(checkout / "src/open_r1/utils/competitive_programming/piston_client.py", "open_r1_piston")
+
+    def reward(program: str) -> Any:
+        async def ask() -> Any:
+            client = module.PistonClient(f"{url}/api/v2")
+            try:
+                data = {"files": [{"name": "main.py", "content": program}], "stdin": "2", "run_timeout": 2000}
+                got = await client.send_execute(data, language="python", max_retries=2)
+                return {k: got["run"][k] for k in ("stdout", "code", "status")} if got else "nothing"
+            finally:
+                await client.session.close()
+
+        return asyncio.run(ask())
+
+    return reward
+
+
+def code_judge(checkout: Path, url: str) -> Callable[[str], Any]:
+    module = load(checkout / "judge_client.py", "code_judge_client")
+
+    def reward(program: str) -> Any:
+        submissions = [module.Submission(None, "python", program, i, o) for i, o in CASES]
+        results = module._judge_batch(url, submissions, timeout=150)
+        return [f"{r.success}{' ' + r.reason if r.reason else ''}" for r in results]
+
+    return reward
+
+
+def nemo_gym(checkout: Path, url: str) -> Callable[[str], Any]:
+    """The collector's own models need the whole of NeMo Gym; its rule is: raise for a status, then read the reward."""
+    del checkout
+
+    def reward(program: str) -> Any:
+        output = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": fenced(program)}]}]
+        tests = {"inputs": [i for i, _ in CASES], "outputs": [o for _, o in CASES], "fn_name": None}
+        row = {"responses_create_params": {"input": "Twice?"}, "response": {"output": output}}
+        response = requests.post(f"{url}/verify", json=row | {"verifier_metadata": {"unit_tests": tests}}, timeout=180)
+        response.raise_for_status()
+        return response.json()["reward"]
+
+    return reward
+
+
+CLIENTS: dict[str, tuple[str, Client]] = {
+    "verl": ("verl", verl),
+    "ROLL": ("ROLL", roll),
+    "OpenRLHF": ("OpenRLHF", openrlhf),
+    "slime": ("slime", slime),
+    "open-instruct": ("open-instruct", open_instruct),
+    "open-r1": ("open-r1", open_r1),
+    "piston": ("open-r1", piston),
+    "code-judge": ("code-judge", code_judge),
+    "NeMo Gym": ("Gym", nemo_gym),
+}
+
+
+@contextmanager
+def service(**settings: str) -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = os.environ | {"VERIFIER_PORT": str(port), "VERIFIER_LOG_LEVEL": "error"} | settings
+    process = subprocess.Popen(
+        [sys.executable, "-m", "verifier_service", "serve"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(600):
+            try:
+                with urllib.request.urlopen(f"{url}/healthz", timeout=5):
+                    break
+            except OSError:
+                time.sleep(0.2)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def outcome(reward: Callable[[str], Any], program: str) -> str:
+    start = time.monotonic()
+    try:
+        got = reward(program)
+    except Exception as error:  # noqa: BLE001 - whatever a client raises is what its trainer ends up with
+        got = f"raises {type(error).__name__}: {str(error)[:90]}"
+    return f"{got}  [{time.monotonic() - start:.1f} s]"
+
+
+@contextmanager
+def flood(url: str) -> Iterator[None]:
+    """More slow programs than the slots can ever finish in time."""
+    ended = threading.Event()
+
+    def one(number: int) -> None:
+        body = {"code": f"import time; time.sleep(8)  # {number}", "run_timeout": 20, "compile_timeout": 20}
+        request = urllib.request.Request(f"{url}/run_code", json.dumps(body).encode(), {"content-type": "application/json"})
+        while not ended.is_set():
+            with suppress(OSError):
+                urllib.request.urlopen(request, timeout=60).read()
+            number += 1000
+
+    with ThreadPoolExecutor(60) as pool:
+        for number in range(60):
+            pool.submit(one, number)
+        time.sleep(2)
+        try:
+            yield
+        finally:
+            ended.set()
+
+
+def main() -> None:
+    logging.disable(logging.CRITICAL)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkouts", type=Path, required=True)
+    parser.add_argument("--only", default=",".join(CLIENTS))
+    parser.add_argument("--faults", action="store_true")
+    options = parser.parse_args()
+    names = [n for n in CLIENTS if n in options.only.split(",")]
+    present = [n for n in names if (options.checkouts / CLIENTS[n][0]).is_dir()]
+    for name in sorted(set(names) - set(present)):
+        print(f"{name}: LEFT OUT, no checkout at {options.checkouts / CLIENTS[name][0]}")
+    if not options.faults:
+        with service() as url:
+            urllib.request.urlopen(f"{url}/readyz?kinds=code", timeout=60).read()
+            for name in present:
+                reward = CLIENTS[name][1](options.checkouts / CLIENTS[name][0], url)
+                for kind, program in PROGRAMS.items():
+                    print(f"{name:14} {kind:8} {outcome(reward, program)}", flush=True)
+        return
+    for title, settings in (
+        ("no sandbox", {"VERIFIER_SANDBOX": "off"}),
+        ("dead engine", {"VERIFIER_SANDBOX": "docker", "DOCKER_HOST": "unix:///nonexistent.sock"}),
+        ("overload", {"VERIFIER_SANDBOX_SLOTS": "1"}),
+    ):
+        with service(**settings) as url, flood(url) if title == "overload" else nullcontext():
+            rewards = {n: CLIENTS[n][1](options.checkouts / CLIENTS[n][0], url) for n in present}
+            with ThreadPoolExecutor(len(rewards) or 1) as pool:
+                found = {n: pool.submit(outcome, reward, RIGHT) for n, reward in rewards.items()}
+                for name, future in found.items():
+                    print(f"{title:12} {name:14} {future.result()}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
