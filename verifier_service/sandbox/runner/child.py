@@ -73,6 +73,8 @@ class Child:
         self.started = 0.0
         self.end: End | None = None
         self.cause: str | None = None  # why it was killed, if it was
+        self.killed_at = 0.0
+        self.over = False  # it wrote more than its output limit
         self.crowded = False  # its tree was seen at its process limit
 
     @property
@@ -123,21 +125,20 @@ class Child:
             if len(chunk) > self.room:
                 kept.append(chunk[: self.room])
                 self.room = 0
+                self.over = True
                 return True
             kept.append(chunk)
             self.room -= len(chunk)
             if len(chunk) < 1 << 12:
                 return False  # most likely all; what comes later is read later
 
-    def drain_all(self) -> bool:
-        over = False
+    def drain_all(self) -> None:
         for fd in (self.stdout, self.stderr):
-            while fd >= 0 and not over:
+            while fd >= 0 and not self.over:
                 before = self.room
-                over = self.drain(fd)
+                self.drain(fd)
                 if self.room == before:
                     break
-        return over
 
     def take_end(self) -> None:
         """Read the zygote's word on the end."""

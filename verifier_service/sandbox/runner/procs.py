@@ -108,6 +108,15 @@ def kill_each(targets: set[int]) -> None:
                 continue
 
 
+def wake(targets: set[int]) -> None:
+    """SIGCONT, to whoever is stopped."""
+    for pid in targets - {1, os.getpid()}:
+        try:
+            os.kill(pid, signal.SIGCONT)
+        except OSError:
+            continue
+
+
 def reap() -> float:
     """Collect orphans that came to this process; the CPU seconds they had used."""
     cpu_s = 0.0

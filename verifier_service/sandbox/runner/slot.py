@@ -49,6 +49,7 @@ class Slot:
         self.box.make()
         self.peak = 0
         self.reason = ""
+        self.dead = ""  # why this slot ends with the present program
         self.stopped = False
 
     # --- zygotes
@@ -142,24 +143,25 @@ class Slot:
                     send(wire.frame(wire.CASE, wire.pack_case(run.run_id, index, failure)))
                 self._done(run.run_id, b"", send)
                 return
+        last: wire.WireTermination | None = None
         for index, stdin in enumerate(run.stdins):
             if held:
                 send(held)
-            zygote = compiled or self.base(numpy)
-            end = self._case(zygote, run, b"" if compiled else run.source, stdin)
+            if last is None or not self.dead:
+                last = self._case(compiled or self.base(numpy), run, b"" if compiled else run.source, stdin)
             if self.stopped:
                 held = b""
                 break
-            held = wire.frame(wire.CASE, wire.pack_case(run.run_id, index, end))
-            failed = end.ending != "exited" or end.exit_code != 0
-            if self.host() or (failed and run.flags & wire.STOP_ON_ERROR):
+            held = wire.frame(wire.CASE, wire.pack_case(run.run_id, index, last))
+            failed = last.ending != "exited" or last.exit_code != 0
+            if (failed and run.flags & wire.STOP_ON_ERROR) or self.host():
                 break
-        if compiled is not None:
+        if compiled is not None and not self.dead:
             self._dismiss(compiled, self.base(numpy))
         self._done(run.run_id, held, send)
 
     def _done(self, run_id: int, held: bytes, send: Callable[[bytes], None]) -> None:
-        send(held + wire.frame(wire.DONE, wire.pack_done(run_id, True, self.reason)))
+        send(held + wire.frame(wire.DONE, wire.pack_done(run_id, not self.dead, self.dead or self.reason)))
 
     def _case(self, zygote: Zygote, run: wire.RunBody, source: bytes, stdin: bytes) -> wire.WireTermination:
         child = self._child(zygote)
@@ -167,14 +169,32 @@ class Slot:
         args = [arg.decode("utf-8", "surrogateescape") for arg in run.args]
         work = pack_work(self.submission_uid, self._rlimits(limits), args, run.files, source)
         watcher = Watcher([child], self.own, self.cgroup, self.listener, self.host)
-        child.give(work, limits, stdin)
         try:
-            watcher.run()
-            (end,) = self._finish(watcher)
+            child.give(work, limits, stdin)
+            (end,) = self._watch(watcher)
         finally:
             child.close()
-        self.stopped = watcher.stop
         return end
+
+    def _watch(self, watcher: Watcher) -> list[wire.WireTermination]:
+        """Watch to the end and reset. A zygote that died of its submission makes this slot's last terminations."""
+        try:
+            watcher.run()
+            ends = self._finish(watcher)
+        except (ZygoteDied, BrokenPipeError) as error:
+            oom = self.cgroup.oom_kills()
+            signs: tuple[str, ...]
+            if oom is not None and watcher.oom is not None and oom > watcher.oom:
+                self.dead, ending, signs = "oom", "memory", ()
+            elif self.submission_uid == os.getuid():
+                self.dead, ending, signs = "tamper", "signalled", ("killed the process that started it",)
+            else:
+                raise Broken(str(error)) from error
+            number = signal.SIGKILL if ending == "signalled" else 0
+            end = wire.WireTermination(ending, -1, number, 0.0, 0.0, 0.0, b"", b"", signs)
+            ends = [end] * len(watcher.children)
+        self.stopped = watcher.stop
+        return ends
 
     def _rlimits(self, limits: wire.WireLimits) -> tuple[int, int, int, int]:
         """CPU seconds (one more than allowed, so that passing it is seen), processes, file bytes, address space."""
@@ -218,13 +238,15 @@ class Slot:
         numpy = bool(run.flags & wire.USES_NUMPY)
         submissions = self.harness(b"s", run.submission_harness, numpy)
         judges = self.harness(b"j", run.judge_harness, numpy)
+        ends: tuple[wire.WireTermination, wire.WireTermination] | None = None
         for index, payload in enumerate(run.payloads):
-            submission, judge = self._pair(submissions, judges, run, payload, index, send)
+            if ends is None or not self.dead:
+                ends = self._pair(submissions, judges, run, payload, index, send)
             if self.stopped:
                 break
-            send(wire.frame(wire.PAIR, wire.pack_pair(run.run_id, index, submission, judge)))
-            failed = judge.ending != "exited" or judge.exit_code != 0
-            if self.host() or (failed and run.flags & wire.STOP_ON_ERROR):
+            send(wire.frame(wire.PAIR, wire.pack_pair(run.run_id, index, *ends)))
+            failed = ends[1].ending != "exited" or ends[1].exit_code != 0
+            if (failed and run.flags & wire.STOP_ON_ERROR) or self.host():
                 break
         self._done(run.run_id, b"", send)
 
@@ -251,16 +273,17 @@ class Slot:
             self.host,
             lambda data: send(wire.frame(wire.EMIT, wire.pack_emit(run.run_id, index, data))),
         )
-        judge.give(pack_work(self.judge_uid, self._rlimits(run.judge_limits), payload), run.judge_limits, b"")
-        submission.give(pack_work(self.submission_uid, self._rlimits(run.limits), [], run.files, run.source), run.limits, b"")
         try:
-            watcher.run()
-            ends = self._finish(watcher)
+            self._give_pair(submission, judge, run, payload)
+            ends = self._watch(watcher)
         finally:
             submission.close()
             judge.close()
-        self.stopped = watcher.stop
         return ends[0], ends[1]
+
+    def _give_pair(self, submission: Child, judge: Child, run: wire.JudgeBody, payload: bytes) -> None:
+        judge.give(pack_work(self.judge_uid, self._rlimits(run.judge_limits), payload), run.judge_limits, b"")
+        submission.give(pack_work(self.submission_uid, self._rlimits(run.limits), [], run.files, run.source), run.limits, b"")
 
     # --- the end of a case
 
@@ -276,12 +299,13 @@ class Slot:
             for child in watcher.children[:1]:
                 child.crowded = child.crowded or (natural and len(left) + 1 >= child.limits.processes)
             orphans_cpu_s += self._kill_left(watcher, left)
-        over = [child.drain_all() for child in watcher.children]
+        for child in watcher.children:
+            child.drain_all()
         self._cgroup_causes(watcher, bool(left))
         full = [child.limits.file_bytes and self.box.disk_full(child.limits.file_bytes) for child in watcher.children[:1]]
         ends = [self._termination(child, watcher, orphans_cpu_s) for child in watcher.children]
         for i, end in enumerate(ends):
-            if over[i] and end.ending in ("exited", "signalled"):
+            if watcher.children[i].over and end.ending in ("exited", "signalled"):
                 ends[i] = end._replace(ending="output")
             elif i == 0 and full[0] and end.ending in ("exited", "signalled") and (end.exit_code or end.signal):
                 ends[i] = end._replace(ending="file_size")

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from . import procs, seccomp, wire
 from .box import files_bytes, files_count
 from .cgroup import Cgroup
-from .child import Child
+from .child import Child, ZygoteDied
 from .harness import EMIT_HEADER
 
 QUIET_S = 0.004
@@ -65,6 +65,7 @@ class Watcher:
         if child.end is not None or child.cause is not None:
             return  # one kill reaches all of a uid
         child.cause = cause
+        child.killed_at = time.monotonic()
         try:
             os.kill(child.pid, signal.SIGKILL)  # it may not have taken its uid yet
         except OSError:
@@ -72,7 +73,9 @@ class Watcher:
         if child.uid != os.getuid():
             procs.kill_uid(child.uid)
         else:
-            procs.kill_each(procs.pids() - self.own)
+            others = {other.pid for other in self.children if other is not child and other.end is None}
+            procs.kill_each(procs.pids() - self.own - others)
+            procs.wake(self.own)  # it may have stopped the very zygote that is to tell of its end
 
     def run(self) -> None:
         """Until every child has ended. The children's work has been given just now."""
@@ -191,7 +194,11 @@ class Watcher:
         wait_s = TICK_S
         oom = self.cgroup.oom_kills()
         for child in self.children:
-            if child.end is not None or child.cause is not None:
+            if child.end is not None:
+                continue
+            if child.cause is not None:
+                if now - child.killed_at > KILL_S:
+                    raise ZygoteDied("a zygote does not tell the end of its child")
                 continue
             limits = child.limits
             left_s = child.started + limits.wall_time_s - now

@@ -88,9 +88,12 @@ def become(uid: int, limits: tuple[int, int, int, int]) -> None:
     bytes of address space where no cgroup holds the memory, else 0)."""
     os.setsid()
     cpu_s, processes, file_bytes, space = limits
-    score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
-    os.write(score, b"1000")  # out of memory, the kernel takes the submission, not the zygotes
-    os.close(score)
+    try:
+        score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(score, b"1000")  # out of memory, the kernel takes the submission, not the zygotes
+        os.close(score)
+    except PermissionError:
+        pass  # where all share a uid and nobody may look into a neighbour, not even at this
     if space:
         resource.setrlimit(resource.RLIMIT_AS, (space, space))
     if uid != os.getuid():
@@ -182,7 +185,10 @@ def start_first(with_numpy: bool, entries: Entries) -> tuple[int, _socket.socket
         control = _settle(theirs.detach(), os.open("/dev/null", os.O_RDONLY))
         os.close(SETUP_FD)
         clean_environment()
-        os.setgroups([])
+        try:
+            os.setgroups([])
+        except PermissionError:
+            pass  # a namespace with one uid has one group, too
         import_prelude(with_numpy)
         control.send(b"R")
         loop(control, entries[b"p"](b""), entries)
