@@ -16,6 +16,7 @@ import selectors
 import signal
 import socket
 import sys
+from contextlib import suppress
 
 PR_SET_PDEATHSIG = 1
 
@@ -35,7 +36,7 @@ def serve(control: socket.socket, memory_mb: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     children: set[int] = set()
     control.sendall(b'{"ready": true}\n')
-    with selectors.DefaultSelector() as selector:
+    with selectors.DefaultSelector() as selector, suppress(ConnectionError):  # the owner is gone: the end, as at a closed socket
         selector.register(control, selectors.EVENT_READ)
         selector.register(wake_read, selectors.EVENT_READ)
         while True:
