@@ -27,7 +27,6 @@ from verifier_protocol import (
     Group,
     GroupResult,
     GroupStats,
-    ScoredVerdict,
     StdinTests,
     UnscoredReason,
     UnscoredVerdict,
@@ -63,6 +62,10 @@ class Item:
     origin: tuple[int, int]
     copies: int = 0
     body: bytes = b""
+
+    def lacking(self) -> int:
+        """How many verdicts are not there yet. (`count` and `in` would compare models, which is slow.)"""
+        return sum([verdict is None for verdict in self.verdicts])
 
     def encoded(self) -> bytes:
         if not self.body:
@@ -259,30 +262,27 @@ def unscored(kind: str, reason: UnscoredReason, detail: str) -> UnscoredVerdict:
     return UnscoredVerdict(kind=kind, reason=reason, retryable=True, verifier=verifier, detail=detail)
 
 
-def reward_of(specs: Sequence[VerifierSpec], verdicts: Sequence[Verdict]) -> float | None:
-    """The weighted sum of the scores; None as soon as one verifier left the completion unscored."""
+def reward_of(specs: Sequence[VerifierSpec], verdicts: Sequence[Verdict]) -> tuple[float | None, bool]:
+    """The weighted sum of the scores, None as soon as one verifier left the completion unscored; whether all are full."""
     terms = []
+    passed = True
     for spec, verdict in zip(specs, verdicts, strict=True):
-        if not isinstance(verdict, ScoredVerdict):
-            return None
+        if verdict.status == "unscored":
+            return None, False
         terms.append(spec.weight * verdict.score)
-    return math.fsum(terms)
+        passed = passed and verdict.score == 1.0
+    return math.fsum(terms), passed
 
 
-def stats_of(rewards: Sequence[float | None], verdicts: Sequence[Sequence[Verdict]]) -> GroupStats:
+def stats_of(rewards: Sequence[float | None], passed: int) -> GroupStats:
     """Statistics over the completions that have a reward, as the service defines them (population std)."""
     known = [reward for reward in rewards if reward is not None]
     if not known:
         return GroupStats(mean=None, std=None, pass_rate=None, unscored=len(rewards), zero_variance=True)
     mean = math.fsum(known) / len(known)
-    passed = sum(
-        all(isinstance(verdict, ScoredVerdict) and verdict.score == 1.0 for verdict in row)
-        for row, reward in zip(verdicts, rewards, strict=True)
-        if reward is not None
-    )
     return GroupStats(
         mean=mean,
-        std=math.sqrt(math.fsum((reward - mean) ** 2 for reward in known) / len(known)),
+        std=math.sqrt(math.fsum([(reward - mean) ** 2 for reward in known]) / len(known)),
         pass_rate=passed / len(known),
         unscored=len(rewards) - len(known),
         zero_variance=max(known) == min(known),
@@ -292,15 +292,17 @@ def stats_of(rewards: Sequence[float | None], verdicts: Sequence[Sequence[Verdic
 def result_of(view: View) -> GroupResult:
     """The group's result: verdict i answers completion i. Every slot must be filled."""
     specs = view.job.specs
-    rows: dict[int, list[Verdict]] = {}
-    rewards: dict[int, float | None] = {}
+    judged: dict[int, tuple[list[Verdict], float | None, bool]] = {}
+    rows = []
     for item in view.items:
-        if id(item) not in rows:
+        row = judged.get(id(item))
+        if row is None:
             filled = [verdict for verdict in item.verdicts if verdict is not None]
             assert len(filled) == len(specs)
-            rows[id(item)] = filled
-            rewards[id(item)] = reward_of(specs, filled)
-    spread = [rewards[id(item)] for item in view.items]
-    verdicts = [rows[id(item)] for item in view.items]
-    # Not validated again: all of it was made of validated verdicts, two lines above.
-    return GroupResult.model_construct(id=view.group.id, rewards=spread, verdicts=verdicts, stats=stats_of(spread, verdicts))
+            row = judged[id(item)] = (filled, *reward_of(specs, filled))
+        rows.append(row)
+    verdicts = [row[0] for row in rows]
+    rewards = [row[1] for row in rows]
+    stats = stats_of(rewards, sum([row[2] for row in rows]))
+    # Not validated again: all of it was made of validated verdicts, a few lines above.
+    return GroupResult.model_construct(id=view.group.id, rewards=rewards, verdicts=verdicts, stats=stats)

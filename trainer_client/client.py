@@ -42,7 +42,7 @@ from trainer_client.client_sending import Sender
 from trainer_client.client_settings import ClientSettings
 from trainer_client.client_transport import Live, open_live
 from trainer_client.retry import Deadline
-from verifier_protocol import Group, GroupResult, MathSpec, UnscoredVerdict, VerifierSpec
+from verifier_protocol import Group, GroupResult, MathSpec, VerifierSpec
 
 T = TypeVar("T")
 TransportFactory = Callable[[], httpx.AsyncBaseTransport]
@@ -220,7 +220,7 @@ class VerifierClient:
         # After the caller has its results, and before the next call of anybody's begins.
         asyncio.get_running_loop().call_later(0, self._keep, jobs, keys)
         results = [result_of(view) for view in views]
-        self._count(results)
+        self._count(jobs)
         return results
 
     async def _send_all(self, sender: Sender, jobs: list[Job]) -> None:
@@ -255,7 +255,7 @@ class VerifierClient:
             for item in job.items.values():
                 for v in known:
                     item.verdicts[v] = self._cache.get(job.specs[v].kind, job_keys[v], item.text)
-                hits = len(item.verdicts) - item.verdicts.count(None)
+                hits = len(item.verdicts) - item.lacking()
                 self.metrics.cache_hits += hits
                 self.metrics.cache_misses += len(item.verdicts) - hits
                 if hits == len(item.verdicts):
@@ -270,14 +270,14 @@ class VerifierClient:
                     if verdict is not None:
                         self._cache.put(key, item.text, verdict)
 
-    def _count(self, results: list[GroupResult]) -> None:
-        for result in results:
-            for row in result.verdicts:
-                for verdict in row:
-                    if isinstance(verdict, UnscoredVerdict):
-                        self.metrics.unscored[verdict.reason.value] += 1
+    def _count(self, jobs: list[Job]) -> None:
+        for job in jobs:
+            for item in job.items.values():
+                for verdict in item.verdicts:
+                    if verdict is not None and verdict.status == "unscored":
+                        self.metrics.unscored[verdict.reason.value] += item.copies
                     else:
-                        self.metrics.scored += 1
+                        self.metrics.scored += item.copies
 
 
 def one_group(

@@ -114,14 +114,14 @@ class Sender:
                 for v, verdict in zip(piece.verifiers, row, strict=True):
                     self.cache.learn(verdict.kind, verdict.verifier)
                     item.verdicts[v] = verdict
-                    if isinstance(verdict, UnscoredVerdict) and self._ask_again(trip, verdict):
+                    if verdict.status == "unscored" and self._ask_again(trip, verdict):
                         item.verdicts[v] = None
                         trip.last_unscored[(id(item), v)] = verdict
-                if None in item.verdicts:
+                if item.lacking():
                     redo.append(item)
                 else:
                     self.progress.advance(item.copies)
-            self.metrics.resent_verdicts += sum(item.verdicts.count(None) for item in redo)
+            self.metrics.resent_verdicts += sum(item.lacking() for item in redo)
             again += missing_pieces(piece.job, redo)
         trip.failures = 0
         trip.unscored_answers += 1

@@ -25,7 +25,7 @@ from trainer_client.client_metrics import ClientMetrics
 from trainer_client.client_replicas import Replica, ReplicaSet
 from trainer_client.client_settings import ClientSettings
 from trainer_client.retry import BUSY_STATUSES, retry_after_s
-from verifier_protocol import PROTOCOL_VERSION, GroupResult, Problem, ScoredVerdict, ScoreResponse
+from verifier_protocol import PROTOCOL_VERSION, GroupResult, Problem, ScoreResponse
 
 LONGEST_DETAIL = 500
 PROBLEM_BYTES = 64 * 1024
@@ -202,9 +202,13 @@ def _group_fault(kinds: list[str], completions: int, group: GroupResult) -> str 
     if len(group.verdicts) != completions or len(group.rewards) != completions:
         return f"{len(group.verdicts)} rows of verdicts and {len(group.rewards)} rewards for {completions} completions"
     for reward, row in zip(group.rewards, group.verdicts, strict=True):
-        if [verdict.kind for verdict in row] != kinds:
-            return "verdicts of other verifiers than were asked"
-        scored = all(isinstance(verdict, ScoredVerdict) for verdict in row)
+        if len(row) != len(kinds):
+            return f"{len(row)} verdicts for {len(kinds)} verifiers"
+        scored = True
+        for kind, verdict in zip(kinds, row, strict=True):
+            if verdict.kind != kind:
+                return f"a verdict by {verdict.kind!r:.40} where {kind!r} was asked"
+            scored = scored and verdict.status == "scored"
         if scored != (reward is not None) or (reward is not None and not math.isfinite(reward)):
             return "a reward that contradicts its verdicts"
     return None
