@@ -134,7 +134,7 @@ class Child:
 
     def drain_all(self) -> None:
         for fd in (self.stdout, self.stderr):
-            while fd >= 0 and not self.over:
+            while fd >= 0 and fd in (self.stdout, self.stderr) and not self.over:  # drain closes it at the end
                 before = self.room
                 self.drain(fd)
                 if self.room == before:
