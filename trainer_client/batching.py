@@ -40,6 +40,7 @@ GroupLike = Group | Mapping[str, Any]
 ITEM_OVERHEAD_BYTES = 1
 PIECE_OVERHEAD_BYTES = 64
 BODY_OVERHEAD_BYTES = 64
+MAX_GROUPS = 1024  # of one request; a service takes 4,096 unless it was told otherwise
 # Work of one completion, in units of one math answer.
 FORMAT_WORK = 0.1
 OTHER_WORK = 1.0
@@ -192,7 +193,8 @@ def cut_chunks(pieces: Iterable[Piece], max_bytes: int, max_work: float) -> Iter
         part: list[Item] = []
         for item in piece.items:
             added = len(item.encoded()) + ITEM_OVERHEAD_BYTES + (0 if part else head)
-            if (chunk or part) and (size + added > max_bytes or work + item_work > max_work):
+            full = size + added > max_bytes or work + item_work > max_work or len(chunk) >= MAX_GROUPS
+            if full and (chunk or part):
                 if part:
                     chunk.append(Piece(piece.job, piece.verifiers, part))
                 yield chunk
