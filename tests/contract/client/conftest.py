@@ -1,4 +1,4 @@
-"""The real service in a process of its own, on a free port, without a sandbox: maths and format score, code can't."""
+"""The real service in a process of its own, on a free port; without a sandbox unless a test asks for one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import httpx
 import pytest
@@ -21,7 +21,7 @@ class Service:
     """A service that can be killed and started again on the same port."""
 
     port: int
-    environment: dict[str, str] = field(default_factory=dict)
+    sandbox: str = "off"
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -29,13 +29,14 @@ class Service:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "verifier_service", "serve", "--port", str(self.port), "--sandbox", "off"]
-        environment = os.environ | {"VERIFIER_LOG_LEVEL": "error", "VERIFIER_MATH_WORKERS": "2"} | self.environment
+        command = [sys.executable, "-m", "verifier_service", "serve", "--port", str(self.port), "--sandbox", self.sandbox]
+        environment = os.environ | {"VERIFIER_LOG_LEVEL": "error", "VERIFIER_MATH_WORKERS": "2"}
         self.process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, start_new_session=True)
+        kinds = "math,format" if self.sandbox == "off" else "math,format,code"
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline:
             try:
-                if httpx.get(f"{self.url}/readyz", params={"kinds": "math,format"}, trust_env=False).status_code == 200:
+                if httpx.get(f"{self.url}/readyz", params={"kinds": kinds}, trust_env=False).status_code == 200:
                     return
             except httpx.TransportError:
                 pass
@@ -75,6 +76,15 @@ def shared_service() -> Iterator[Service]:
 def own_service() -> Iterator[Service]:
     """For tests that kill it."""
     service = Service(free_port())
+    service.start()
+    yield service
+    service.stop()
+
+
+@pytest.fixture(scope="module")
+def docker_service() -> Iterator[Service]:
+    """With real sandboxes."""
+    service = Service(free_port(), "docker")
     service.start()
     yield service
     service.stop()
