@@ -54,7 +54,7 @@ def types_in(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value), [types_in(item) for item in value]
     if isinstance(value, (set, frozenset)):
-        return type(value), Counter(str(types_in(item)) for item in value)
+        return type(value), sorted(str(types_in(item)) for item in value)
     return type(value)
 
 

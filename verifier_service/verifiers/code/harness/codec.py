@@ -81,8 +81,8 @@ class Encoder:
 
     def contents(self, container: Any) -> Any:
         """The node of a known container's present contents, for an update."""
-        encode: Any = _ENCODERS.get(type(container))
-        return encode(self, container, 1) if encode is not None else self._array(container, type(container), 0)
+        encode = _ENCODERS.get(type(container))
+        return _array_node(container) if encode is None else encode(self, container, 1)
 
     def items(self, values: Any, depth: int) -> Any:
         """The nodes of a sequence; flat data is passed through without a loop in Python."""
@@ -121,7 +121,7 @@ class Encoder:
                 return ["r", number]
             self.spend(value.nbytes // 16)
             self.keep(value)
-            return ["nd", value.dtype.str, list(value.shape), _base64(value.tobytes())]
+            return _array_node(value)
         if isinstance(value, numpy.generic) and value.dtype.kind in ARRAY_KINDS:
             return ["ns", value.dtype.str, _base64(value.tobytes())]
         return ABSENT
@@ -193,6 +193,10 @@ class Decoder:
 def _has_large_int(values: list[Any]) -> bool:
     ints = [value for value in values if type(value) is int]
     return max(ints) >= SMALL_INT or min(ints) <= -SMALL_INT
+
+
+def _array_node(array: Any) -> Any:
+    return ["nd", array.dtype.str, list(array.shape), _base64(array.tobytes())]
 
 
 def _base64(data: bytes) -> str:
