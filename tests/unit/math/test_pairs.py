@@ -31,7 +31,12 @@ def test_what_is_unequal_is_unequal_the_other_way_round(verdict: Verdict, unequa
         assert verdict(gold, answer).outcome != "correct"
 
 
-ONE_WAY = {("1011", "1011_2"), ("\\sum_{k=1}^{100} k", "5050"), ("\\int_0^1 x^2\\,dx", "\\frac13")}
+ONE_WAY = {
+    ("1011", "1011_2"),
+    ("\\sum_{k=1}^{100} k", "5050"),
+    ("\\int_0^1 x^2\\,dx", "\\frac13"),
+    ("\\sum_{n=1}^\\infty 2^{-n}", "1"),
+}
 """A gold may be a sum that the answer works out, and an answer may add the base that a gold leaves out."""
 
 

@@ -145,8 +145,8 @@ def test_a_set_has_no_order_and_a_tuple_has_one(items: list[int], seed: int) -> 
     assert (done.outcome == "correct") == (items == shuffled)
 
 
-PIECES_TEXT = r"""\frac \sqrt { } ( ) [ ] \{ \} \left \right ^ _ 1 23 0.5 x y \pi e i + - \pm * / = < \le \in \cup , ; : | ! % \% $
-    \text{ \text{or} and or \sin \log_ \int \sum_{k=1}^{3} dx \infty \begin{pmatrix} \end{pmatrix} & \\ ° ½ ² √ \boxed{ ####
+PIECES_TEXT = r"""\frac \sqrt { } ( ) [ ] \{ \} \left \right ^ _ 1 23 0.5 x y \pi e i + - \pm * / = < \le \in \cup , ; : | ! % $
+    \% \text{ \text{or} and or \sin \log_ \int \sum_{k=1}^{3} dx \infty \begin{pmatrix} \end{pmatrix} & \\ ° ½ ² √ \boxed{ ####
     </think> <think> cm A (B) 12:30 \overline{3} ... \mathbb{R} \circ f( ' \choose \over \binom \max( \lfloor \rfloor \mod
     \pmod{7} \ne \mid"""
 PIECES = st.sampled_from([*PIECES_TEXT.split(), " ", "\n", " or ", "\u202e", "\x00"])

@@ -106,14 +106,9 @@ def unwrap(text: str) -> str:
             text = _DOLLAR_AMOUNT.sub(r"\\$", text)
             text = re.sub(r"(?<!\\)\$", r"\\$", text)
     for _ in range(3):
-        if (
-            (text.startswith("\\(") and text.endswith("\\)"))
-            or (text.startswith("\\[") and text.endswith("\\]"))
-            or (len(text) > 4 and text[:2] == text[-2:] == "**")
-        ):
-            text = text[2:-2].strip()
-        else:
-            break
+        for opening, closing in (("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("`", "`")):
+            if len(text) > len(opening) + len(closing) and text.startswith(opening) and text.endswith(closing):
+                text = text[len(opening) : -len(closing)].strip()
     return text
 
 

@@ -6,7 +6,7 @@ from verifier_service.verifiers.math import names
 from verifier_service.verifiers.math.brackets import Brackets
 from verifier_service.verifiers.math.cursor import BIG
 from verifier_service.verifiers.math.tokens import Unparsed
-from verifier_service.verifiers.math.tree import EMPTY, EULER, NONE, OO, PI, REALS, Node, fn, num
+from verifier_service.verifiers.math.tree import EMPTY, EULER, IMAGINARY, NONE, OO, PI, REALS, Node, fn, num
 
 _DECORATIONS = {"\\overline", "\\bar", "\\vec", "\\hat", "\\widehat", "\\tilde", "\\overrightarrow", "\\dot"}
 _INVERSES = {"sin": "asin", "cos": "acos", "tan": "atan", "cot": "acot", "sec": "asec", "csc": "acsc", "sinh": "asinh",
@@ -110,6 +110,8 @@ class Commands(Brackets):
             raise Unparsed(f"{name} of {len(args)} arguments")
         if name == "exp":
             node = Node("pow", (EULER, args[0]))
+        elif name == "cis":
+            node = Node("add", (fn("cos", args[0]), Node("mul", (IMAGINARY, fn("sin", args[0])))))
         elif base is not None:
             node = fn("logb", args[0], base)
         elif name == "sqrt":

@@ -79,6 +79,14 @@ def _wordings(gold: Node, answer: Node, options: Options, depth: int) -> Compari
         if answer.kind == "choice" and gold.kind != "choice" and answer.args and not _is_letter(gold):
             return None if gold.kind in ("ratio",) else no("choice", "a choice letter where another kind of answer is wanted")
         return same_choice(gold, answer, lambda g, a: _compare(canon(g), canon(a), options, depth + 1))
+    if (
+        answer.kind == "ratio"
+        and _is_letter(gold)
+        and len(answer.args) == 2
+        and _is_letter(answer.args[0])
+        and not _is_letter(answer.args[1])
+    ):
+        return same_choice(gold, answer.args[0], lambda g, a: _compare(g, a, options, depth + 1))
     if gold.kind == "text" or answer.kind == "text":
         return same_words(gold, answer)
     if gold.kind in ("time", "date") or answer.kind in ("time", "date"):

@@ -20,11 +20,15 @@ from verifier_service.verifiers.math.modular import NotAlgebra, same_function
 from verifier_service.verifiers.math.numbers import Number, equal_numbers, rounds_to, terminates
 from verifier_service.verifiers.math.options import Options
 from verifier_service.verifiers.math.symbolic import closed_form, proves_equal
-from verifier_service.verifiers.math.tree import Node, has, symbols, walk
+from verifier_service.verifiers.math.tree import Node, has, replace, symbols, walk
 
 _BRANCHY = {"abs", "floor", "ceil", "sign", "min", "max", "ln", "log", "logb", "asin", "acos", "atan", "acot", "asec", "acsc",
     "asinh",
             "acosh", "atanh", "re", "im", "conj", "arg", "gcd", "lcm"}  # fmt: skip
+
+
+_C = Node("sym", (), "C")
+_C_NAMES = {"c", "k", "K", "C_1", "c_1", "C'", "const"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,13 @@ def same_scalar(gold: Node, answer: Node, options: Options) -> Comparison:
 
 
 def _same_scalar(gold: Node, answer: Node, options: Options) -> Comparison:
+    if has(answer, "big") or has(gold, "big"):
+        return _with_operators(gold, answer, options)
     infinite = _infinity(gold), _infinity(answer)
     if infinite != (0, 0):
         same = infinite[0] == infinite[1]
         return Comparison(same, "infinity", "both are the same infinity" if same else "only one is infinite, or the signs differ")
-    if has(answer, "big") or has(gold, "big"):
-        return _with_operators(gold, answer, options)
+    answer = _same_constant(gold, answer)
     exact = _exact(gold, answer, options)
     if exact is not None:
         return exact
@@ -61,6 +66,15 @@ def _same_scalar(gold: Node, answer: Node, options: Options) -> Comparison:
         word = "the same" if algebra else "different"
         return _or_rounded(Comparison(algebra, "algebra", f"{word} rational function in exact arithmetic"), gold, answer, options)
     return _by_value(gold, answer, options)
+
+
+def _same_constant(gold: Node, answer: Node) -> Node:
+    """The answer with its constant of integration named as the gold's `+ C`."""
+    if gold.kind == answer.kind == "add" and _C in gold.args and _C not in answer.args:
+        others = [a for a in answer.args if a.kind == "sym" and a.value in _C_NAMES and a.value not in symbols(gold)]
+        if len(others) == 1:
+            return replace(answer, others[0], _C)
+    return answer
 
 
 def _infinity(node: Node) -> int:
@@ -140,7 +154,7 @@ def _functions(gold: Node, answer: Node, names: list[str]) -> Comparison:
     agreed, dead, live = 0, set[tuple[int, ...]](), set[tuple[int, ...]]()
     different = Comparison(False, "value", "the two differ as functions")
     needs_proof = _can_switch(gold) or _can_switch(answer)
-    for point in numeric.sample_points(names):
+    for point in numeric.sample_points(names, _reach(gold, answer)):
         left, right = _at(gold, point, complex_wanted), _at(answer, point, complex_wanted)
         if left != right:
             return Comparison(False, "value", "one is undefined where the other is not")
@@ -165,6 +179,12 @@ def _functions(gold: Node, answer: Node, names: list[str]) -> Comparison:
     if proves_equal(gold, answer, signs, complex_wanted):
         return Comparison(True, "algebra system", "their difference simplifies to zero")
     return Comparison(False, "algebra system", "the two could not be shown equal")
+
+
+def _reach(*trees: Node) -> Fraction:
+    """A size beyond every number written in the trees: what switches there must show at a point farther out."""
+    written = [abs(Fraction(n.value)) for tree in trees for n in walk(tree) if n.kind in ("num", "dec")]
+    return min(max(written, default=Fraction(1)) + 1, Fraction(10**30))
 
 
 def _at(node: Node, point: Mapping[str, Fraction], complex_wanted: bool) -> bool:

@@ -10,8 +10,8 @@ FUNCTIONS = {
     "artanh": "atanh", "arctanh": "atanh", "atanh": "atanh", "sech": "sech", "csch": "csch",
     "ln": "ln", "log": "log", "lg": "log", "exp": "exp", "abs": "abs", "floor": "floor", "ceil": "ceil", "ceiling": "ceil",
     "sgn": "sign", "sign": "sign", "max": "max", "min": "min", "gcd": "gcd", "lcm": "lcm", "Re": "re", "Im": "im", "re": "re",
-    "im": "im", "arg": "arg", "det": "det", "sqrt": "sqrt", "cbrt": "cbrt", "factorial": "fact", "binomial": "binom",
-    "binom": "binom", "conj": "conj",
+    "im": "im", "arg": "arg", "det": "det", "cis": "cis", "sqrt": "sqrt", "cbrt": "cbrt", "factorial": "fact",
+    "binomial": "binom", "binom": "binom", "conj": "conj",
 }  # fmt: skip
 GREEK = {
     "alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "zeta", "eta", "theta", "vartheta", "iota", "kappa", "lambda",

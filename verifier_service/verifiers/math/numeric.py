@@ -267,8 +267,8 @@ def is_real(value: Value, digits: int) -> bool:
     return bool(abs(mp.im(value)) <= mp.mpf(10) ** (MARGIN_DIGITS - digits) * max(1, abs(value)))
 
 
-def sample_points(names: list[str]) -> list[dict[str, Fraction]]:
-    """Points for these symbols: both signs, four scales, no whole numbers; always the same ones."""
+def sample_points(names: list[str], reach: Fraction = Fraction(1)) -> list[dict[str, Fraction]]:
+    """Points for these symbols: both signs, several scales, some beyond `reach`, no whole numbers; always the same ones."""
     points = []
     for index in range(POINTS):
         point = {}
@@ -280,6 +280,6 @@ def sample_points(names: list[str]) -> list[dict[str, Fraction]]:
                 sign = 1
             if index in (1, 4):
                 sign = -1
-            point[name] = sign * size * (1, 1, Fraction(1, 3), 3, 7, 40, 1, 1000)[index % 8]
+            point[name] = sign * size * (1, 1, Fraction(1, 3), 3, 7, 40, 3 * reach, 1000)[index % 8]
         points.append(point)
     return points

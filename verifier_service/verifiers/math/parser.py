@@ -10,7 +10,7 @@ from verifier_service.verifiers.math import names
 from verifier_service.verifiers.math.atoms import Atoms
 from verifier_service.verifiers.math.limits import MAX_CHAIN, MAX_ITEMS, TooComplex
 from verifier_service.verifiers.math.tokens import Unparsed, tokenize
-from verifier_service.verifiers.math.tree import Node, negate, num
+from verifier_service.verifiers.math.tree import Node, fn, negate, num
 
 _SET_OPERATORS = {"\\cup": "union", "\\cap": "inter", "\\setminus": "minus"}
 _TIMES = {"*", "\\cdot", "\\times"}
@@ -192,6 +192,9 @@ class Parser(Atoms):
             and previous.text not in (")", "]")
         ):
             raise Unparsed("two numbers side by side")
+        if left.kind == "sym" and right.kind == "tuple" and right.value == ("(", ")"):
+            binomial = left.value == "C" and len(right.args) == 2
+            return fn("binom", *right.args) if binomial else Node("apply", right.args, left.value)
         return Node("mul", (left, right))
 
     def mixed(self, whole: Node) -> Node:

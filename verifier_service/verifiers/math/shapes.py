@@ -17,7 +17,7 @@ from verifier_service.verifiers.math import names
 from verifier_service.verifiers.math.limits import MAX_NODES, TooComplex
 from verifier_service.verifiers.math.parser import parse
 from verifier_service.verifiers.math.tokens import Unparsed, closing_brace
-from verifier_service.verifiers.math.tree import Node, num, walk
+from verifier_service.verifiers.math.tree import EMPTY, REALS, Node, num, walk
 
 Shape = Node
 
@@ -55,6 +55,13 @@ _BASE = re.compile(r"\(?([0-9]*[A-Za-z0-9]+)\)?\s*(?:_\s*\{?\s*\(?(\d{1,2})\)?\s
 _DEFINITION = re.compile(
     r"\s*([A-Za-z](?:_\{?\w+\}?|'+)?(?:\^\{-1\})?)\s*\(\s*([a-zA-Z](?:\s*,\s*[a-zA-Z])*)\s*\)\s*(?:=|:=)(?!=)(.+)", re.DOTALL
 )
+_TURNED = re.compile(r"([\[\]])([^\[\]]{1,200}?[,;][^\[\]]{1,200}?)([\[\]])")
+_KNOWN_WORDS = dict.fromkeys(
+    ("all real numbers", "all reals", "real numbers", "set of all real numbers", "set of real numbers"), REALS
+)
+_KNOWN_WORDS |= dict.fromkeys(("no solution", "no solutions", "no real solutions", "no real solution", "empty set"), EMPTY)
+_SEVERAL_CHOICES = re.compile(r"^(?:or|and|&|,|/)(?![a-z])|(?:^|\W)\(?[A-J][).](?=\W|$)", re.IGNORECASE)
+_TO = re.compile(r"(\d+)\s+to\s+(\d+)")
 _LEFT_RIGHT = re.compile(r"\\(?:left|right)(?![A-Za-z])")
 _MAPSTO = re.compile(r"\s*([a-z])\s*\\mapsto(.+)", re.DOTALL)
 _LABEL = re.compile(
@@ -72,9 +79,20 @@ def interpret(text: str) -> Shape:
     if not text:
         raise Unparsed("nothing in it")
     plain = plain_words(text) if len(text) <= MAX_TEXT_CHARS else ""
+    if text[0] == "]" or text[-1] == "[":
+        text = _turned_brackets(text)
     if plain:
+        known = _KNOWN_WORDS.get(words_key(plain))
+        if known is not None:
+            return known
         special = (
-            _comma_decimal(plain) or _choice(plain) or _clock(plain) or _date(plain) or _number_words(plain) or _in_base(plain)
+            _comma_decimal(plain)
+            or _choice(plain)
+            or _clock(plain)
+            or _date(plain)
+            or _number_words(plain)
+            or _ratio_words(plain)
+            or _in_base(plain)
         )
         if special is not None:
             return special
@@ -93,6 +111,12 @@ def interpret(text: str) -> Shape:
     if len(walk(node)) > MAX_NODES:
         raise TooComplex(f"more than {MAX_NODES} parts")
     return Node("text", (), words_key(plain or node.value)) if node.kind == "text" else node
+
+
+def _turned_brackets(text: str) -> str:
+    """`]a, b[` is an open interval in half of Europe."""
+    bare = _LEFT_RIGHT.sub("", text)
+    return _TURNED.sub(lambda m: ("(" if m[1] == "]" else "[") + m[2] + (")" if m[3] == "[" else "]"), bare)
 
 
 def plain_words(text: str) -> str:
@@ -135,6 +159,8 @@ def _choice(plain: str) -> Node | None:
         rest = match[2] or match[3] or match[4]
         if plain[0] != "(" and rest and re.match(r"[A-Ja-z\d]\s*(?:$|[:=])", rest) and ":" in plain[:3]:
             return None  # A : B is a ratio
+    if rest and _SEVERAL_CHOICES.search(rest):
+        return None
     if rest is None:
         return Node("choice", (), match[1])
     if re.match(r"[-+*/^=<>]|\\(?:cdot|times|le|ge|cup|cap)", rest):
@@ -207,6 +233,11 @@ def _number_words(plain: str) -> Node | None:
             return None
         seen = True
     return num(sign * (total + here)) if seen else None
+
+
+def _ratio_words(plain: str) -> Node | None:
+    match = _TO.fullmatch(plain)
+    return Node("ratio", (num(int(match[1])), num(int(match[2])))) if match else None
 
 
 def _fraction_words(words: list[str]) -> Node | None:

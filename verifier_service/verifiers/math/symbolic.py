@@ -63,7 +63,18 @@ def _proves(left: Node, right: Node, signs: Mapping[str, int], complex_wanted: b
         return False
     return any(
         _is_zero(step, difference)
-        for step in (sp.expand, sp.expand_log, _factored, sp.radsimp, sp.logcombine, sp.simplify, _squares, _arcs)
+        for step in (
+            sp.expand,
+            sp.expand_log,
+            _factored,
+            sp.radsimp,
+            sp.logcombine,
+            sp.simplify,
+            _squares,
+            _arcs,
+            _logs,
+            _log_factors,
+        )
     )
 
 
@@ -81,6 +92,16 @@ def _squares(difference: Expr) -> Expr:
 
 def _arcs(difference: Expr) -> Expr:
     return sp.simplify(difference.rewrite(sp.asin).rewrite(sp.atan))
+
+
+def _logs(difference: Expr) -> Expr:
+    """With logarithms merged as if their arguments were positive: right but for the branch, which the caller has tried."""
+    return sp.simplify(sp.logcombine(difference, force=True))
+
+
+def _log_factors(difference: Expr) -> Expr:
+    """The same the other way: logarithms of products taken apart."""
+    return sp.simplify(sp.expand_log(sp.factor(difference), force=True))
 
 
 def _is_zero(step: Any, difference: Expr) -> bool:

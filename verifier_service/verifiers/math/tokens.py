@@ -148,6 +148,8 @@ def _lex_command(text: str, at: int, out: list[Token], spaced: bool, nesting: in
         else:
             _lex(content, out, wordy=name in _WORDY, nesting=nesting + 1)
         return min(stop + 1, len(text))
+    if name in _TEXT_COMMANDS and name not in ("\\boxed", "\\fbox"):
+        return end  # a font switch without a group
     name = _ALIASES.get(name, name)
     if name[1:2].isalpha():
         return _lex_name(name, end, out, spaced)

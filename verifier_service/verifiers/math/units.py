@@ -98,7 +98,12 @@ _UNIT_WORDS = {
 
 def is_unit(word: str) -> bool:
     """Whether a word is known as a unit or part of one; single letters count (only `\\text{m}` asks about them)."""
-    return word in _SINGLE or word in _UNIT_WORDS or _singular(word) in _UNIT_WORDS or word.lower() in ("mph",)
+    return (
+        word in _SINGLE
+        or word in _UNIT_WORDS
+        or _singular(word) in _UNIT_WORDS
+        or (len(word) > 2 and word.lower() in _UNIT_WORDS)
+    )
 
 
 def _singular(word: str) -> str:
@@ -106,7 +111,7 @@ def _singular(word: str) -> str:
         return word[:-3] + "y"
     if word.endswith("ches"):
         return word[:-2]
-    return word[:-1] if word.endswith("s") and len(word) > 3 and not word.endswith("ss") else word
+    return word[:-1] if word.endswith("s") and len(word) > 2 and not word.endswith("ss") else word
 
 
 def parse_unit(phrase: str) -> Unit | None:
