@@ -8,8 +8,8 @@ requests for the same few programs, many of them equal. Hence:
 2. Runs of one program that wait at the same time go to the sandbox in one exchange; programs take turns.
 3. Whoever comes is queued. A caller waits until its own deadline and no longer, but the run keeps its place in the queue
    for a while after that, so that a client that asks again finds it done, or further ahead.
-4. A sandbox that fails is tried again until nobody waits any more; a program under which it failed twice while running
-   alone is given up. What the program did is never told from such a failure.
+4. A sandbox that fails is tried again for a minute, so that an engine's restart costs nothing but time; a program under
+   which it failed twice while running alone is given up. What the program did is never told from such a failure.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ SLOT_WAIT_S = 30.0
 MOST_RUNS_IN_ONE_EXCHANGE = 32
 EXCHANGES_PER_SLOT = 2  # one runs, one waits: a slot that comes free finds work at once
 MOST_FAULTS = 2
+PATIENCE_S = 60.0
 SHORTEST_BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 5.0
 FIXED_BYTES = 700  # of a kept termination without its texts
 REPEATABLE = frozenset({Ending.EXITED, Ending.SIGNALLED, Ending.COMPILE_ERROR})
@@ -101,6 +102,7 @@ class _Flight:
     left_at: float = 0.0
     alone: bool = False  # not together with other inputs: one of them may have brought the sandbox down
     faults: int = 0
+    first_fault_at: float | None = None
     had_second_chance: bool = False
 
     def abandoned(self) -> bool:
@@ -335,8 +337,14 @@ class Runs:
             waiting[0].faults += 1
             if waiting[0].faults >= MOST_FAULTS:
                 self._settle(waiting.popleft(), InfrastructureFault(f"the sandbox failed twice under this program: {fault}"))
-        for flight in waiting:
+        now = time.monotonic()
+        for flight in list(waiting):
             flight.alone = flight.alone or running
+            if flight.first_fault_at is None:
+                flight.first_fault_at = now
+            elif now - flight.first_fault_at > PATIENCE_S:
+                waiting.remove(flight)
+                self._settle(flight, InfrastructureFault(str(fault)))
         self._consecutive_faults += 1
         await asyncio.sleep(min(LONGEST_BACKOFF_S, SHORTEST_BACKOFF_S * 2 ** min(self._consecutive_faults - 1, 10)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -75,8 +76,6 @@ async def test_openrlhf_gets_a_503_and_no_number_from_a_dead_sandbox(
 
 
 async def test_a_sandbox_that_comes_back_scores_after_all(service_with: Any, plain_backend: Any, quick_pauses: None) -> None:
-    import asyncio
-
     backend = plain_backend(fault="restarting")
     async with service_with(Settings(math_workers=1), backend) as service:
         sent = asyncio.create_task(openrlhf(service, [PROMPT + DOUBLE], [PROMPT], [json.dumps(CODE)]))
@@ -160,3 +159,12 @@ async def test_a_gold_may_look_like_json(maths: Any) -> None:
     for gold, reply in (("[0, 1)", "\\boxed{[0, 1)}"), ("{1, 2}", "\\boxed{\\{1, 2\\}}"), ("[1, 2]", "\\boxed{[1, 2]}")):
         response = await maths.http.post("/remote_rm", json={"prompt": "p", "response": reply, "label": gold})
         assert (response.status_code, response.json()) == (200, 1.0), gold
+
+
+async def test_without_any_sandbox_code_is_a_503_at_once_and_the_rest_scores(service_with: Any) -> None:
+    async with service_with(Settings(math_workers=1), None) as service:
+        response = await asyncio.wait_for(openrlhf(service, [PROMPT + DOUBLE], [PROMPT], [json.dumps(CODE)]), 5)
+        assert response.status_code == 503
+        assert "no sandbox" in response.json()["detail"]
+        response = await openrlhf(service, [PROMPT + WELL_FORMED], [PROMPT], [json.dumps(FORMAT)])
+        assert response.json()["rewards"] == [0.5]

@@ -309,3 +309,19 @@ async def test_all_slots_are_used_at_once(runs_with: MakeRuns, fake: SimpleNames
     runs = runs_with(fake.Backend(script, slots=4))
     await asyncio.gather(*(runs.run(a_run(stdin=b"%d" % i), soon()) for i in range(64)))
     assert most == 4
+
+
+async def test_a_sandbox_that_stays_down_is_given_up_in_the_end(
+    runs_with: MakeRuns, fake: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs_module, "SHORTEST_BACKOFF_S", 0.005)
+    monkeypatch.setattr(runs_module, "PATIENCE_S", 0.05)
+
+    class Down(fake.Backend):  # type: ignore[misc, name-defined]
+        def run(self, program: Program, limits: Limits, *, deadline_s: float | None = None) -> object:
+            raise SandboxFault("the engine is down")
+
+    runs = runs_with(Down(fake.echo))
+    with pytest.raises(InfrastructureFault, match="the engine is down"):
+        await runs.run(a_run(), soon(60))
+    assert runs.waiting() == 0

@@ -16,13 +16,15 @@ from collections.abc import Sequence
 from fastapi import Request
 from fastapi.responses import Response
 
-from verifier_protocol import Group, GroupResult, UnscoredReason, UnscoredVerdict
+from verifier_protocol import CodeSpec, Group, GroupResult, UnscoredReason, UnscoredVerdict
 from verifier_service.api.problems import RequestRefused, problem_response
 from verifier_service.faults import Overloaded
+from verifier_service.scoring.runs import Runs
 from verifier_service.scoring.scorer import Scorer
 from verifier_service.verifiers.base import SpecRefused
 
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 5.0
+PATIENCE_S = 40.0  # with faults of ours, for clients that ask again themselves
 
 
 class Unscored(Exception):
@@ -39,15 +41,25 @@ class Unscored(Exception):
         return problem_response(422, f"the task can't be graded: {self}")
 
 
-async def grade(request: Request, groups: Sequence[Group], deadline_s: float, size_bytes: int = 0) -> list[GroupResult]:
+async def grade(
+    request: Request, groups: Sequence[Group], deadline_s: float, size_bytes: int = 0, *, patience_s: float | None = None
+) -> list[GroupResult]:
     """Results in the groups' order, every verdict of them scored.
+
+    Args:
+        deadline_s: seconds for all of it.
+        patience_s: seconds within which faults of ours are tried again; the default is for clients that ask again.
 
     Raises:
         Unscored: one was not, within the deadline.
         RequestRefused: 422; a spec that this deployment refuses.
     """
     scorer: Scorer = request.app.state.parts.scorer
+    runs: Runs = request.app.state.parts.runs
+    if not runs.languages() and any(isinstance(spec, CodeSpec) for group in groups for spec in group.verifiers):
+        raise Unscored(runs.unavailable, retryable=True)  # waiting brings no sandbox
     end = time.monotonic() + deadline_s
+    last_try = time.monotonic() + min(deadline_s, PATIENCE_S if patience_s is None else patience_s)
     results: list[GroupResult | None] = [None] * len(groups)
     pause_s = SHORTEST_PAUSE_S
     while True:
@@ -55,8 +67,9 @@ async def grade(request: Request, groups: Sequence[Group], deadline_s: float, si
         fault = Unscored("the service had no room for this request in time", retryable=True)
         try:
             answer = await scorer.score([groups[i] for i in todo], max(0.01, end - time.monotonic()), size_bytes)
+            admitted = True
         except Overloaded:
-            pass
+            admitted = False
         except SpecRefused as e:
             field = e.field.partition(".verifiers[")[2].partition("].")[2]
             raise RequestRefused(422, f"{field}: {e}", field) from None
@@ -69,7 +82,7 @@ async def grade(request: Request, groups: Sequence[Group], deadline_s: float, si
             if not faults:
                 return [result for result in results if result is not None]
             fault = next((why for why in faults if not why.retryable), faults[0])
-        if not fault.retryable or time.monotonic() + pause_s >= end:
+        if not fault.retryable or time.monotonic() + pause_s >= (last_try if admitted else end):
             raise fault
         await asyncio.sleep(pause_s)
         pause_s = min(LONGEST_PAUSE_S, pause_s * 2)

@@ -112,7 +112,8 @@ async def _answer(request: Request, asked: ProgramRequest, specs: list[CodeSpec]
     client_s = max(SHORTEST_CLIENT_S, min(LONGEST_CLIENT_S, CLIENT_PER_TEST * asked.max_execution_time))
     groups = [Group(completions=[asked.program], verifiers=[spec]) for spec in specs]
     try:
-        results = await grade(request, groups, min(client_s - CLIENT_SLACK_S, settings.max_deadline_s), size_bytes)
+        wait_s = min(client_s - CLIENT_SLACK_S, settings.max_deadline_s)
+        results = await grade(request, groups, wait_s, size_bytes, patience_s=wait_s)
     except Unscored as e:
         return json_answer({"detail": str(e)}, 500)
     tests: list[TestResult] = []

@@ -7,6 +7,7 @@ could not be run has neither a result nor a text, which the E2B client reads as 
 from __future__ import annotations
 
 import asyncio
+import math
 from hashlib import blake2b
 from typing import Annotated, Any
 
@@ -29,6 +30,7 @@ router = APIRouter(tags=["open-r1"])
 
 CELL = "cell.py"
 ERROR_CHARS = 20_000
+CLIENT_SLACK_S = 3.0
 
 # Runs the cell as a notebook does: its first line's indentation is taken off, and the value of its last expression is
 # printed behind a mark. The mark is derived from the script, which could print it itself, and would only fool itself.
@@ -51,10 +53,14 @@ sys.stdout.flush()
 """
 
 
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+
+
 class BatchRequest(Lenient):
     scripts: list[str]
     languages: list[str] | None = None
-    timeout: Annotated[float, Field(gt=0, le=86_400)] = 30.0
+    timeout: Seconds = 30.0
+    request_timeout: Seconds | None = None
 
 
 @router.post("/execute_batch", summary="Run scripts as notebook cells (open-r1)")
@@ -67,13 +73,20 @@ async def execute_batch(request: Request) -> Response:
     languages = asked.languages if asked.languages is not None else ["python"] * len(asked.scripts)
     if len(languages) != len(asked.scripts):
         raise RequestRefused(422, "languages: one for each script", "languages")
-    deadline = Deadline.after(settings.max_deadline_s)
+    deadline = Deadline.after(min(deadline_s(asked), settings.max_deadline_s))
     work = []
     for i, (script, name) in enumerate(zip(asked.scripts, languages, strict=True)):
         check_length(script, f"scripts[{i}]", settings)
         language = language_of(name, runs.languages(), f"languages[{i}]")
         work.append(_execute(runs, script, language, limits_of(asked.timeout, settings), deadline))
     return json_answer(await asyncio.gather(*work))
+
+
+def deadline_s(asked: BatchRequest) -> float:
+    """Morph's client waits `request_timeout` seconds, more than one script may take; E2B's waits for ever, whatever it says."""
+    if asked.request_timeout is None or asked.request_timeout <= asked.timeout:
+        return math.inf
+    return max(asked.timeout, asked.request_timeout - CLIENT_SLACK_S)
 
 
 def limits_of(timeout_s: float, settings: Settings) -> Limits:
