@@ -83,7 +83,9 @@ class Sender:
 
     async def _attempt(self, trip: _Trip, replica: Replica) -> ScoreResponse:
         replicas, settings = self.live.replicas, self.settings
-        budget_s = attempt_budget_s(self.deadline.remaining_s(), settings.attempt_share, settings.attempt_floor_s)
+        budget_s = attempt_budget_s(
+            self.deadline.remaining_s(), settings.attempt_share, settings.attempt_floor_s, settings.attempt_cap_s
+        )
         margin_s = min(ANSWER_MARGIN_CAP_S, budget_s * ANSWER_MARGIN_SHARE)
         body = encode_chunk(trip.chunk, max(0.001, budget_s - margin_s))
         try:

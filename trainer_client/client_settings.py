@@ -14,7 +14,7 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class ClientSettings(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     urls: tuple[str, ...] = Field(min_length=1, description="Base URLs of the replicas, such as http://127.0.0.1:8000.")
     token: SecretStr | None = Field(None, description=f"Bearer token; absent: the environment variable {TOKEN_VARIABLE}, if set.")
@@ -23,6 +23,7 @@ class ClientSettings(BaseModel):
     connect_timeout_s: Seconds = Field(5.0, description="Time to open a connection.")
     attempt_share: float = Field(0.5, gt=0, le=1, description="Share of the time left that one attempt may take.")
     attempt_floor_s: Seconds = Field(5.0, description="But no attempt gets less than this, as far as time is left.")
+    attempt_cap_s: Seconds = Field(300.0, description="Nor more than this, however long the deadline.")
     backoff_base_s: Seconds = Field(0.1, description="Ceiling of the first back-off is twice this.")
     backoff_cap_s: Seconds = Field(10.0, description="Highest ceiling of a back-off.")
     retry_after_cap_s: Seconds = Field(60.0, description="A Retry-After above this is read as this.")
@@ -53,7 +54,8 @@ class ClientSettings(BaseModel):
     @classmethod
     def _base_urls(cls, urls: tuple[str, ...]) -> tuple[str, ...]:
         for url in urls:
-            _URL.validate_python(url)
+            if _URL.validate_python(url).password is not None:
+                raise ValueError("a URL with a password in it would stand in logs; pass token= instead")
         bases = tuple(url.rstrip("/").removesuffix("/v1/score").removesuffix("/score") for url in urls)
         if len(set(bases)) != len(bases):
             raise ValueError("the same replica is named twice")

@@ -60,9 +60,9 @@ def retry_after_s(value: str | None, cap_s: float) -> float | None:
     return min(seconds, cap_s)
 
 
-def attempt_budget_s(remaining_s: float, share: float, floor_s: float) -> float:
+def attempt_budget_s(remaining_s: float, share: float, floor_s: float, cap_s: float) -> float:
     """Seconds that one attempt may take: a share of what is left, so that a hung replica leaves time for another.
 
     What the service has not scored by then comes back unscored and is asked for again, so little work is lost.
     """
-    return min(remaining_s, max(remaining_s * share, floor_s))
+    return min(remaining_s, max(min(remaining_s * share, cap_s), floor_s))

@@ -211,3 +211,6 @@ def test_the_same_replica_twice_and_no_url_are_refused():
         VerifierClient([])
     with pytest.raises(ValueError):
         VerifierClient("not a url")
+    with pytest.raises(ValueError, match="password") as caught:
+        VerifierClient("http://user:pa55word@host")
+    assert "pa55word" not in str(caught.value)

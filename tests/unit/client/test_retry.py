@@ -43,10 +43,11 @@ def test_retry_after_may_be_a_date():
 
 
 def test_an_attempt_gets_a_share_but_no_less_than_the_floor_nor_more_than_there_is():
-    assert attempt_budget_s(100, 0.5, 5) == 50
-    assert attempt_budget_s(8, 0.5, 5) == 5
-    assert attempt_budget_s(3, 0.5, 5) == 3
-    assert attempt_budget_s(100, 1.0, 5) == 100
+    assert attempt_budget_s(100, 0.5, 5, 300) == 50
+    assert attempt_budget_s(8, 0.5, 5, 300) == 5
+    assert attempt_budget_s(3, 0.5, 5, 300) == 3
+    assert attempt_budget_s(100, 1.0, 5, 300) == 100
+    assert attempt_budget_s(3600, 0.5, 5, 300) == 300
 
 
 def test_a_deadline_passes():
