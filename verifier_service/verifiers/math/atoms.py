@@ -218,7 +218,7 @@ class Atoms(Commands):
 
     def at_unit(self, left: Node) -> bool:
         return (
-            self.here.kind == "text"
+            (self.here.kind == "text" or (self.here.text == "(" and self.peek().kind == "text" and self.peek(2).text == ")"))
             and self.here.text.lower() not in ("and", "or", "either", "both")
             and left.kind not in ("text", "qty", "list", "rel", "set", "tuple", "named")
         )
@@ -257,6 +257,10 @@ class Atoms(Commands):
                 parts.append("/" if text == "/" else "*")
                 self.next()
                 parts.append(self.here.text)
+            elif text == "(" and not parts and self.peek().kind == "text" and self.peek(2).text == ")":
+                self.next()
+                parts.append(self.here.text)
+                self.next()
             elif not (text == "." and parts and kind == "op" and self.peek().kind in ("text", "end")):
                 break
             self.next()

@@ -176,6 +176,9 @@ def _canon_items(node: Node) -> Node:
     items = node.args
     if len(items) == 1 and node.kind == "list":
         return canon(items[0])
+    kept = tuple(i for i in items if not _is_whole_number_note(i, items))
+    if kept and len(kept) < len(items):
+        return canon(Node(node.kind, kept, node.value))
     made = [canon(i) if i.kind == "rel" else i for i in items]
     if not made or made[0].kind != "assign":
         return node if made == list(items) or any(m.kind == "rel" for m in made) else Node(node.kind, tuple(made), node.value)
@@ -191,6 +194,17 @@ def _canon_items(node: Node) -> Node:
     if len(names) == len(made) and len(set(names)) == len(names) and node.value != "or":
         return Node("system", tuple(m.args[0] for m in made), tuple(names))
     return Node(node.kind, tuple(made), node.value)
+
+
+def _is_whole_number_note(item: Node, items: tuple[Node, ...]) -> bool:
+    """`k in Z` beside a formula that speaks of k."""
+    if item.kind != "rel" or item.value != ("in",) or item.args[0].kind != "sym" or item.args[1] != Node("named", (), "Z"):
+        return False
+    return any(
+        item.args[0].value in symbols(other)
+        for other in items
+        if (other is not item and other.kind != "rel") or other.value != ("in",)
+    )
 
 
 def _stem(name: str) -> str:

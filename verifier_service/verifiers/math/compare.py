@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from verifier_service.verifiers.math.canon import canon, is_assignment_like, relation_of
 from verifier_service.verifiers.math.equal import Comparison, same_scalar
-from verifier_service.verifiers.math.exact import valid_digits
+from verifier_service.verifiers.math.exact import rational, valid_digits
 from verifier_service.verifiers.math.limits import MAX_UNORDERED_ITEMS, TooComplex, Undefined
 from verifier_service.verifiers.math.measures import has_measure, same_measure
 from verifier_service.verifiers.math.options import Options
-from verifier_service.verifiers.math.realsets import NoSet, real_set
+from verifier_service.verifiers.math.realsets import NoSet, interval_of, real_set
 from verifier_service.verifiers.math.relations import same_relation
 from verifier_service.verifiers.math.tree import Node, has, num, replace, symbols
 from verifier_service.verifiers.math.verdicts import SET_KINDS, kind_of, no, same_pieces, speaks_of_set, yes
@@ -209,9 +209,9 @@ def _set_forms(gold: Node, answer: Node, options: Options, depth: int) -> Compar
         return no("set", "a part of the set differs")
     if gold.kind == answer.kind and gold.kind in ("minus", "builder", "list") and len(gold.args) == len(answer.args):
         return _all(list(zip(gold.args, answer.args, strict=True)), options, depth, "the same parts", "a part of the set differs")
-    if gold.kind == "rel" and answer.kind == "tuple" and len(gold.args) == 2:
+    if gold.kind == "rel" and answer.kind == "tuple":
         return _interval_with_symbols(gold, answer, options, depth)
-    if answer.kind == "rel" and gold.kind == "tuple" and len(answer.args) == 2:
+    if answer.kind == "rel" and gold.kind == "tuple":
         return _interval_with_symbols(answer, gold, options, depth)
     return Comparison(gold == answer, "set", "the same set" if gold == answer else "the two sets could not be shown equal")
 
@@ -219,7 +219,13 @@ def _set_forms(gold: Node, answer: Node, options: Options, depth: int) -> Compar
 def _interval_with_symbols(relation: Node, interval: Node, options: Options, depth: int) -> Comparison:
     if relation.value == ("in",) and relation.args[0].kind == "sym":
         return _compare(canon(relation.args[1]), interval, options, depth + 1)
-    return no("set", "the two sets could not be shown equal")
+    names = {a.value for a in relation.args if a.kind == "sym"} - symbols(interval)
+    found = interval_of(relation, names.pop()) if len(names) == 1 else None
+    if found is None or found.value != interval.value:
+        return no("set", "the two sets could not be shown equal")
+    return _all(
+        list(zip(found.args, interval.args, strict=True)), options, depth, "the same interval", "an end of an interval differs"
+    )
 
 
 def _relations(gold: Node, answer: Node, options: Options) -> Comparison:
@@ -358,12 +364,20 @@ def _special(gold: Node, answer: Node, options: Options, depth: int) -> Comparis
         left, right = (n.args[0] if n.kind == "mod" else n for n in (gold, answer))
         if gold.kind == answer.kind and not _compare(canon(gold.args[1]), canon(answer.args[1]), options, depth + 1).equal:
             return no("structure", "another modulus")
+        if gold.kind != answer.kind and not _is_residue(gold if gold.kind == "mod" else answer):
+            return no("structure", "a congruence whose number is no residue")
         return _compare(canon(left), canon(right), options, depth + 1)
     if gold.kind == answer.kind == "cases" and len(gold.args) == len(answer.args):
         return _all(list(zip(gold.args, answer.args, strict=True)), options, depth, "the same cases", "a case differs")
     if gold.kind == answer.kind == "rel":
         return _relations(gold, answer, options)
     return None
+
+
+def _is_residue(node: Node) -> bool:
+    """Whether `7 (mod 10)` may stand for 7: 12 mod 5 is 2, not 12."""
+    value, modulus = rational(node.args[0]), rational(node.args[1])
+    return value is not None and modulus is not None and 0 <= value < modulus
 
 
 def _ratios(gold: Node, answer: Node, options: Options, depth: int) -> Comparison:

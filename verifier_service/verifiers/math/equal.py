@@ -150,7 +150,7 @@ def _free(node: Node) -> set[str]:
 
 def _functions(gold: Node, answer: Node, names: list[str]) -> Comparison:
     """Functions of `names`: compared at sample points as real functions on their natural domain."""
-    complex_wanted = any(n.kind == "const" and n.value == "i" for tree in (gold, answer) for n in walk(tree))
+    complex_wanted = any(_is_complex(n) for tree in (gold, answer) for n in walk(tree))
     agreed, dead, live = 0, set[tuple[int, ...]](), set[tuple[int, ...]]()
     different = Comparison(False, "value", "the two differ as functions")
     needs_proof = _can_switch(gold) or _can_switch(answer)
@@ -179,6 +179,14 @@ def _functions(gold: Node, answer: Node, names: list[str]) -> Comparison:
     if proves_equal(gold, answer, signs, complex_wanted):
         return Comparison(True, "algebra system", "their difference simplifies to zero")
     return Comparison(False, "algebra system", "the two could not be shown equal")
+
+
+def _is_complex(node: Node) -> bool:
+    """i itself, or a power such as (-1)^n, which is real at whole numbers only."""
+    if node.kind == "pow" and symbols(node.args[1]):
+        base = rational(node.args[0])
+        return base is not None and base < 0
+    return node.kind == "const" and node.value == "i"
 
 
 def _reach(*trees: Node) -> Fraction:

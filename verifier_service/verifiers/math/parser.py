@@ -32,6 +32,9 @@ def parse(text: str) -> Node:
     """The tree of a whole text. Raises Unparsed or TooComplex."""
     parser = Parser(tokenize(text))
     node = parser.listing()
+    if parser.here.text == "\\over":
+        parser.next()
+        node = Node("div", (node, parser.listing()))
     parser.finish()
     return node
 

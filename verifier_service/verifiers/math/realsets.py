@@ -199,6 +199,22 @@ def _absolute(name: str, inner: Node, op: str, bound: Node) -> Pieces:
     raise NoSet
 
 
+def interval_of(relation: Node, name: str) -> Node | None:
+    """`a < x <= b` as the tuple (a, b], its ends any trees; None where the chain is no interval of `name`."""
+    args, ops, variable = relation.args, relation.value, Node("sym", (), name)
+    if all(op in (">", ">=") for op in ops):
+        args, ops = args[::-1], tuple(_FLIP[op] for op in reversed(ops))
+    if not all(op in ("<", "<=") for op in ops) or args.count(variable) != 1:
+        return None
+    if len(args) == 3 and args[1] == variable:
+        return Node("tuple", (args[0], args[2]), ("[" if ops[0] == "<=" else "(", "]" if ops[1] == "<=" else ")"))
+    if len(args) == 2 and args[0] == variable:
+        return Node("tuple", (Node("neg", (OO,)), args[1]), ("(", "]" if ops[0] == "<=" else ")"))
+    if len(args) == 2:
+        return Node("tuple", (args[0], OO), ("[" if ops[0] == "<=" else "(", ")"))
+    return None
+
+
 def linear(node: Node, name: str) -> tuple[Any, Any]:
     """(slope, constant) of a tree that is linear in `name` with rational coefficients. Raises NoSet."""
     if node == Node("sym", (), name):

@@ -61,7 +61,7 @@ _KNOWN_WORDS = dict.fromkeys(
 )
 _KNOWN_WORDS |= dict.fromkeys(("no solution", "no solutions", "no real solutions", "no real solution", "empty set"), EMPTY)
 _SEVERAL_CHOICES = re.compile(r"^(?:or|and|&|,|/)(?![a-z])|(?:^|\W)\(?[A-J][).](?=\W|$)", re.IGNORECASE)
-_TO = re.compile(r"(\d+)\s+to\s+(\d+)")
+_TO = re.compile(r"(\d+)\s+(to|out of|in)\s+(\d+)")
 _LEFT_RIGHT = re.compile(r"\\(?:left|right)(?![A-Za-z])")
 _MAPSTO = re.compile(r"\s*([a-z])\s*\\mapsto(.+)", re.DOTALL)
 _LABEL = re.compile(
@@ -237,7 +237,7 @@ def _number_words(plain: str) -> Node | None:
 
 def _ratio_words(plain: str) -> Node | None:
     match = _TO.fullmatch(plain)
-    return Node("ratio", (num(int(match[1])), num(int(match[2])))) if match else None
+    return Node("ratio" if match[2] == "to" else "div", (num(int(match[1])), num(int(match[3])))) if match else None
 
 
 def _fraction_words(words: list[str]) -> Node | None:

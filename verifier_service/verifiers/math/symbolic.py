@@ -87,7 +87,7 @@ def _factored(difference: Expr) -> Expr:
 
 
 def _squares(difference: Expr) -> Expr:
-    return sp.simplify(sp.sqrtdenest(sp.expand(difference, func=True)))
+    return sp.simplify(sp.sqrtdenest(sp.expand(difference, func=True)).rewrite(sp.Abs))
 
 
 def _arcs(difference: Expr) -> Expr:

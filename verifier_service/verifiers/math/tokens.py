@@ -29,7 +29,8 @@ class Unparsed(Exception):
 _SKIP = re.compile(
     r"(?:\s+|~|\\(?:left|right)\s*\.|\\(?:left|right|displaystyle|textstyle|scriptstyle|limits|nolimits|[bB]igg?[lrm]?|quad|qquad"
     r"|hfill|nonumber|mathstrut|mathopen|mathclose|mathrel|rm|bf|it|normalsize|large|Large|small|enspace|thinspace|hskip|hline|bm|pmb"
-    r"|unicode)(?![A-Za-z])|\\[,;:!> ]|\\(?:phantom|hphantom|vphantom|label|tag|color|textcolor|hspace|vspace)\*?\{[^{}]*\})+"
+    r"|unicode|therefore|checkmark)(?![A-Za-z])"
+    r"|\\[,;:!> ]|\\(?:phantom|hphantom|vphantom|label|tag|color|textcolor|hspace|vspace)\*?\{[^{}]*\})+"
 )
 _GROUPING = r"(?: ?\{ ?, ?\} ?|,\\!\s?|\{,\\!\}|\\,|\\!|\\;|\\ )"
 _NUMBER = re.compile(
@@ -40,7 +41,7 @@ _NUMBER = re.compile(
 )
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|.)", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z]+")
-_OPERATOR = re.compile(r"\*\*|<=|>=|!=|<>|==|->|:=|=>|\+/?-|-\+|\.\.\.+|\|\||[-+*/^_=<>(){}\[\]|,;:!%&'.?@#\"$€£¥₹]")
+_OPERATOR = re.compile(r"\*\*|<=|>=|!=|<>|==|->|:=|=>|\+/?-|-\+|\.\.\.+|[-+*/^_=<>(){}\[\]|,;:!%&'.?@#\"$€£¥₹]")
 _TEXT_COMMANDS = {
     "\\text", "\\textbf", "\\textit", "\\textrm", "\\textnormal", "\\texttt", "\\textsf", "\\textsc", "\\mbox", "\\hbox",
     "\\emph",
@@ -199,6 +200,8 @@ def closing_brace(text: str, start: int) -> int:
 def _lex_word(word: str, out: list[Token], spaced: bool, wordy: bool) -> None:
     if len(word) == 1:
         out.append(Token("text" if wordy and is_unit(word) and out and out[-1].kind == "num" else "sym", word, spaced))
+    elif word == "min" and out and out[-1].kind == "num":
+        out.append(Token("text", word, spaced))
     elif word in names.FUNCTIONS or word in names.GREEK or word in names.CONSTANTS:
         out.append(Token("cmd", "\\" + {"inf": "infty", "infinity": "infty"}.get(word, word), spaced))
     elif _is_product(word, wordy, bool(out) and out[-1].kind == "num"):
