@@ -7,8 +7,9 @@ missing is named and left out; nothing of them is part of this project. What a c
 (torch, ray, …) is replaced by stand-ins, so that no GPU stack has to be installed.
 
 Without --faults: a right, a wrong, a failing and a looping program, or a right and a wrong answer, and the reward that
-each client computes from the service's answers. With --faults: the same right program against a service whose sandbox is
-dead, and against one that is overloaded; this takes some minutes, since clients retry.
+each client computes from the service's answers. With --faults: the right program again, against a service
+without a sandbox, one whose Docker engine has died, one whose engine is gone for ten seconds, and one that is overloaded;
+this takes some minutes, since clients retry.
 """
 
 from __future__ import annotations
@@ -21,25 +22,24 @@ import importlib.machinery
 import importlib.util
 import json
 import logging
-import os
 import pickle
-import socket
-import subprocess
 import sys
+import tempfile
 import threading
 import time
 import types
 import urllib.request
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import aiohttp  # noqa: F401 - before the stand-ins are there, which its optional imports would find
 import requests
 import sympy  # noqa: F401 - likewise
+from compat_faults import Engine, flood, service
 
 RIGHT = "print(int(input()) * 2)"
 PROGRAMS = {
@@ -48,6 +48,7 @@ PROGRAMS = {
     "failing": "raise ValueError(input())",
     "looping": "while True: pass",
 }
+FAULTS = ("no sandbox", "engine dead", "engine back", "overload")
 CASES = [("2", "4"), ("3", "6"), ("10", "20")]
 OPEN_R1_SCRIPT = """
     import json, subprocess
@@ -280,29 +281,6 @@ CLIENTS: dict[str, tuple[str, Client]] = {
 }
 
 
-@contextmanager
-def service(**settings: str) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = os.environ | {"VERIFIER_PORT": str(port), "VERIFIER_LOG_LEVEL": "error"} | settings
-    process = subprocess.Popen(
-        [sys.executable, "-m", "verifier_service", "serve"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(600):
-            try:
-                with urllib.request.urlopen(f"{url}/healthz", timeout=5):
-                    break
-            except OSError:
-                time.sleep(0.2)
-        yield url
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
 def outcome(reward: Callable[[str], Any], program: str) -> str:
     start = time.monotonic()
     try:
@@ -312,35 +290,12 @@ def outcome(reward: Callable[[str], Any], program: str) -> str:
     return f"{got}  [{time.monotonic() - start:.1f} s]"
 
 
-@contextmanager
-def flood(url: str) -> Iterator[None]:
-    """More slow programs than the slots can ever finish in time."""
-    ended = threading.Event()
-
-    def one(number: int) -> None:
-        body = {"code": f"import time; time.sleep(8)  # {number}", "run_timeout": 20, "compile_timeout": 20}
-        request = urllib.request.Request(f"{url}/run_code", json.dumps(body).encode(), {"content-type": "application/json"})
-        while not ended.is_set():
-            with suppress(OSError):
-                urllib.request.urlopen(request, timeout=60).read()
-            number += 1000
-
-    with ThreadPoolExecutor(60) as pool:
-        for number in range(60):
-            pool.submit(one, number)
-        time.sleep(2)
-        try:
-            yield
-        finally:
-            ended.set()
-
-
 def main() -> None:
     logging.disable(logging.CRITICAL)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkouts", type=Path, required=True)
     parser.add_argument("--only", default=",".join(CLIENTS))
-    parser.add_argument("--faults", action="store_true")
+    parser.add_argument("--faults", nargs="?", const=",".join(FAULTS), help=f"some of {', '.join(FAULTS)}; all of them without")
     options = parser.parse_args()
     names = [n for n in CLIENTS if n in options.only.split(",")]
     present = [n for n in names if (options.checkouts / CLIENTS[n][0]).is_dir()]
@@ -354,17 +309,25 @@ def main() -> None:
                 for kind, program in PROGRAMS.items():
                     print(f"{name:14} {kind:8} {outcome(reward, program)}", flush=True)
         return
-    for title, settings in (
-        ("no sandbox", {"VERIFIER_SANDBOX": "off"}),
-        ("dead engine", {"VERIFIER_SANDBOX": "docker", "DOCKER_HOST": "unix:///nonexistent.sock"}),
-        ("overload", {"VERIFIER_SANDBOX_SLOTS": "1"}),
-    ):
-        with service(**settings) as url, flood(url) if title == "overload" else nullcontext():
-            rewards = {n: CLIENTS[n][1](options.checkouts / CLIENTS[n][0], url) for n in present}
-            with ThreadPoolExecutor(len(rewards) or 1) as pool:
-                found = {n: pool.submit(outcome, reward, RIGHT) for n, reward in rewards.items()}
-                for name, future in found.items():
-                    print(f"{title:12} {name:14} {future.result()}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for title in options.faults.split(","):
+            engine = Engine(Path(folder) / f"{title.replace(' ', '-')}.sock")
+            settings = {"VERIFIER_SANDBOX": "off"} if title == "no sandbox" else {"VERIFIER_SANDBOX": "docker"}
+            if title.startswith("engine"):
+                settings["DOCKER_HOST"] = f"unix://{engine.path}"
+            if title == "overload":
+                settings["VERIFIER_SANDBOX_SLOTS"] = "1"
+            with engine, service(**settings) as url, flood(url) if title == "overload" else nullcontext():
+                if title.startswith("engine"):
+                    urllib.request.urlopen(f"{url}/readyz?kinds=code", timeout=60).read()
+                    engine.stop()
+                if title == "engine back":
+                    threading.Timer(10.0, engine.start).start()
+                rewards = {n: CLIENTS[n][1](options.checkouts / CLIENTS[n][0], url) for n in present}
+                with ThreadPoolExecutor(len(rewards) or 1) as pool:
+                    found = {n: pool.submit(outcome, reward, RIGHT) for n, reward in rewards.items()}
+                    for name, future in found.items():
+                        print(f"{title:12} {name:14} {future.result()}", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,18 +15,17 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import os
-import socket
 import statistics
 import subprocess
-import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import nullcontext
 from urllib.parse import urlsplit
+
+from compat_faults import service
 
 CLIENTS = 8
 ROUNDS = 3
@@ -38,34 +37,6 @@ PROGRAMS = [
     "from collections import Counter\nprint(Counter(input()).most_common(2))",
     "s = input()\nprint(s[::-1], len(s), sorted(s)[:3])",
 ]
-
-
-@contextmanager
-def service(url: str | None) -> Iterator[str]:
-    if url:
-        yield url.rstrip("/")
-        return
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = os.environ | {"VERIFIER_PORT": str(port), "VERIFIER_LOG_LEVEL": "warning"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "verifier_service", "serve"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        base = f"http://127.0.0.1:{port}"
-        for _ in range(600):
-            try:
-                with urllib.request.urlopen(f"{base}/readyz?kinds=code", timeout=5):
-                    break
-            except OSError:
-                time.sleep(0.2)
-        else:
-            raise SystemExit("the service did not become ready for code; see `verifier-service doctor`")
-        yield base
-    finally:
-        process.terminate()
-        process.wait(60)
 
 
 def in_threads(count: int, total: int, work: Callable[[int], float]) -> tuple[float, list[float]]:
@@ -147,9 +118,8 @@ def light_programs(url: str, python: str) -> None:
     real = plain_runs(url)["real"] - before.get("real", 0)
     plain_rate, rate = statistics.median(rates["plain"]), statistics.median(rates["service"])
     p50, p99 = percentile(latencies, 0.5), percentile(latencies, 0.99)
-    print(
-        f"light programs, {CLIENTS} clients: {rate:.0f} runs/s, plain subprocess {plain_rate:.0f} runs/s: {rate / plain_rate:.1f} times"
-    )
+    ratio = rate / plain_rate
+    print(f"light programs, {CLIENTS} clients: {rate:.0f} runs/s, plain subprocess {plain_rate:.0f} runs/s: {ratio:.1f} times")
     print(f"  rounds: service {[round(r) for r in rates['service']]}, plain {[round(r) for r in rates['plain']]}")
     print(f"  latency: median {p50 * 1000:.1f} ms, p99 {p99 * 1000:.1f} ms ({p99 / p50:.1f} times)")
     print(f"  real runs: {real} of {SERVICE_RUNS * ROUNDS}")
@@ -181,7 +151,8 @@ def main() -> None:
     parser.add_argument("--url")
     parser.add_argument("--python", default="/usr/bin/python3", help="the interpreter of the plain runs")
     options = parser.parse_args()
-    with service(options.url) as url:
+    with nullcontext(options.url.rstrip("/")) if options.url else service() as url:
+        urllib.request.urlopen(f"{url}/readyz?kinds=code", timeout=60).read()
         light_programs(url, options.python)
         as_verl_sends(url, 8)
         as_verl_sends(url, 2)
