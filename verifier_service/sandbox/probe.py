@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from verifier_service.sandbox.contract import Ending, Limits, Program, SandboxBackend, SandboxFault, Termination
 
-_LIMITS = Limits(cpu_time_s=2.0, wall_time_s=3.0, memory_mb=64, processes=8, output_bytes=65536, file_bytes=65536)
+# Wall time is wide: on a loaded machine, too, the limit that is tried must be the first to bite.
+_LIMITS = Limits(cpu_time_s=4.0, wall_time_s=30.0, memory_mb=64, processes=8, output_bytes=65536, file_bytes=65536)
 
 _MEMORY = "x = []\nwhile True:\n    x.append(bytearray(b'x') * (4 << 20))\n"
 _PROCESSES = """
