@@ -58,6 +58,13 @@ class Settings(BaseSettings):
     math_workers: int = Field(0, ge=0, description="Math worker processes; 0: one a core.")
     math_item_cpu_s: float = Field(2.0, gt=0, description="CPU seconds that one math answer may take.")
     math_worker_memory_mb: int = Field(1024, ge=128, description="Address-space limit of a math worker.")
+    math_judge_url: str | None = Field(
+        None, description="OpenAI-compatible base URL (…/v1) of a model asked about answers that the rules reject. Absent: none."
+    )
+    math_judge_model: str = Field("", description="Name of that model.")
+    math_judge_key_file: Path | None = Field(None, description="File with that endpoint's API key.")
+    math_judge_timeout_s: float = Field(10.0, gt=0, description="Seconds that one question to the model may take.")
+    math_judge_concurrency: int = Field(16, ge=1, description="Questions to the model at one time.")
 
     # --- code: defaults and ceilings of the limits
     code_cpu_time_s: float = Field(10.0, gt=0, description="Default CPU seconds of one test run.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from verifier_protocol import MathSpec, Outcome, ScoredVerdict, VerifierId
 from verifier_service.faults import InfrastructureFault, TaskFault
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline
+from verifier_service.verifiers.math.extract import gold_text
+from verifier_service.verifiers.math.model_judge import ModelJudge
 from verifier_service.verifiers.math.options import BAD_TASK, Options
 from verifier_service.verifiers.math.workers import WorkerPool, default_worker_count
 
@@ -35,12 +38,25 @@ class MathVerifier:
         self._settings = settings
         self._workers = settings.math_workers or default_worker_count()
         self._pool = WorkerPool(self._workers, settings.math_item_cpu_s, settings.math_worker_memory_mb)
+        self._judge: ModelJudge | None = None
 
     async def start(self) -> None:
         await self._pool.start()
+        s = self._settings
+        if s.math_judge_url and self._judge is None:
+            self._judge = ModelJudge(
+                s.math_judge_url,
+                s.math_judge_model,
+                timeout_s=s.math_judge_timeout_s,
+                concurrency=s.math_judge_concurrency,
+                key_file=s.math_judge_key_file,
+            )
 
     async def aclose(self) -> None:
         await self._pool.aclose()
+        judge, self._judge = self._judge, None
+        if judge is not None:
+            await judge.aclose()
 
     def prepare(self, spec: MathSpec) -> MathTask:
         if not spec.gold.strip():
@@ -53,7 +69,13 @@ class MathVerifier:
         if outcome == BAD_TASK:
             raise TaskFault(reason)
         correct = outcome == "correct"
+        extra: dict[str, Any] | None = None
+        if self._judge is not None and outcome in ("incorrect", "malformed_answer") and extracted:
+            correct, extra = await self._second_opinion(self._judge, task.gold, extracted, deadline)
+            outcome = "correct" if correct else outcome
         detail = f"{stage}: {reason}; read as {form}" if form else f"{stage}: {reason}"
+        if extra and correct:
+            detail = f"model judge: accepted by the model, against the rules ({detail})"
         # model_construct: every field is of our own making, and validation would cost more than most verdicts do
         return ScoredVerdict.model_construct(
             kind="math",
@@ -63,7 +85,23 @@ class MathVerifier:
             extracted=extracted,
             detail=detail,
             ms=micros / 1000,
+            extra=extra,
         )
+
+    @staticmethod
+    async def _second_opinion(judge: ModelJudge, gold: str, answer: str, deadline: Deadline) -> tuple[bool, dict[str, Any]]:
+        """Whether the model overrules the rules, and the mark that the verdict bears either way."""
+        try:
+            async with asyncio.timeout(max(0.0, deadline.remaining_s())):
+                opinion = await judge.opinion(gold_text(gold), answer)
+        except TimeoutError:
+            opinion = None
+        mark = {
+            "model": judge.model,
+            "votes": list(opinion.votes) if opinion else None,
+            "overruled": bool(opinion and opinion.equal),
+        }
+        return bool(opinion and opinion.equal), {"model_judge": mark}
 
     async def canary(self) -> None:
         """A right and a wrong answer through a worker."""
