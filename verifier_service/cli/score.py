@@ -73,6 +73,9 @@ def score(
             asyncio.run(_until_stopped(run.score(results, endpoint, Plan(batch, in_flight, deadline_s))))
     except ResultFileError as error:
         fail(f"--out {out}: {error}")
+    except OSError as error:
+        run.report()
+        fail(f"{error.filename or out}: {error.strerror}; what was scored before is in {out}")
     except Unreachable as error:
         run.report()
         fail(f"{url}: {error}; what was scored is in {out}, run the same command again to go on")
@@ -162,6 +165,12 @@ class _Run:
 
     def report(self) -> None:
         console.print(self.summary.table(self._new_completions, self._seconds, self.failed))
+        for kind, versions in self.summary.mixed_versions.items():
+            console.print(
+                f"[yellow]note:[/] verdicts of several versions of the verifier {escape(kind)} ({escape(', '.join(versions))}): "
+                "they are not one reward function; remove --out to score all lines anew",
+                soft_wrap=True,
+            )
 
     def _pending(self) -> Iterator[Line | BadLine]:
         for number, raw in read_raw_lines(self._file):

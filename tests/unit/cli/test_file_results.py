@@ -94,3 +94,19 @@ def test_a_second_process_is_refused(tmp_path: Path) -> None:
 def test_an_output_that_cannot_be_written_is_said_in_words(tmp_path: Path) -> None:
     with pytest.raises(ResultFileError, match="No such file"), ResultFile(tmp_path / "no" / "out.jsonl"):
         pass
+
+
+def test_replacing_keeps_the_mode_and_a_link(tmp_path: Path) -> None:
+    path, link = tmp_path / "out.jsonl", tmp_path / "link.jsonl"
+    write(path, record(1), record(2))
+    path.chmod(0o640)
+    link.symlink_to(path)
+    assert recovered(link, {2}) == [2]
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert recovered(path) == [2]
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ResultFileError, match="no regular file"), ResultFile(tmp_path):
+        pass

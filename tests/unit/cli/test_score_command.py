@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -119,3 +120,31 @@ def test_strict_stops_at_the_first_failure(run: Any, write_lines: Any, make_endp
 
 def test_an_empty_file_is_a_wrong_call(run: Any, write_lines: Any, make_endpoint: Any) -> None:
     assert run(write_lines(""), make_endpoint()).exit_code == 2
+
+
+def test_a_full_disk_ends_with_a_sentence_and_the_next_run_goes_on(
+    run: Any, write_lines: Any, make_endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_lines({"completion": "1", "gold": "1"})
+    with monkeypatch.context() as patched:
+
+        def full(*_: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        patched.setattr("verifier_service.cli.file_scoring.results.ResultFile.append", full)
+        done = run(path, make_endpoint())
+    assert done.exit_code == 1
+    assert "No space left" in done.output
+    assert run(path, make_endpoint()).exit_code == 0
+
+
+def test_verdicts_of_two_versions_of_a_verifier_are_pointed_out(
+    run: Any, write_lines: Any, make_endpoint: Any, tmp_path: Path
+) -> None:
+    path = write_lines({"completion": "1", "gold": "1"}, "{")
+    run(path, make_endpoint())
+    out = tmp_path / "out.jsonl"
+    out.write_text(out.read_text("utf-8").replace('"version":"1"', '"version":"0"'), encoding="utf-8")
+    write_lines({"completion": "1", "gold": "1"}, {"completion": "1", "gold": "1"})
+    done = run(path, make_endpoint())
+    assert "several versions of the verifier math (0, 1)" in done.output

@@ -41,11 +41,13 @@ class ResultFile:
     """Opened for one process at a time."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path = path.resolve()  # a link stays one when the file behind it is replaced
         self._file: FileIO | None = None
         self._kept: list[tuple[int, int]] = []  # (position, length) of each record that stays
 
     def __enter__(self) -> Self:
+        if self._path.exists() and not self._path.is_file():
+            raise ResultFileError("it is no regular file, so that what was scored could not be read back")
         try:
             self._file = self._path.open("ab", buffering=0)
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -109,6 +111,7 @@ class ResultFile:
         handle, name = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
         try:
             with os.fdopen(handle, "wb") as fresh, self._path.open("rb") as old:
+                os.fchmod(handle, os.fstat(old.fileno()).st_mode)
                 for position, length in self._kept:
                     old.seek(position)
                     fresh.write(old.read(length))

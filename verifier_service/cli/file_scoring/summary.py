@@ -30,6 +30,7 @@ class Summary:
     false_accepts: int = 0
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     unscored: Counter[tuple[str, str]] = field(default_factory=Counter)
+    versions: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, record: Record) -> None:
         self.groups += 1
@@ -38,6 +39,7 @@ class Summary:
         for reward, row, label in zip(record.rewards, record.verdicts, labels, strict=True):
             self.completions += 1
             for verdict in row:
+                self.versions.setdefault(verdict.kind, set()).add(verdict.verifier.version)
                 if isinstance(verdict, ScoredVerdict):
                     self.outcomes[verdict.kind, verdict.outcome.value] += 1
                 else:
@@ -52,6 +54,11 @@ class Summary:
                 self.labelled += 1
                 self.agreed += passed == label
                 self.false_accepts += passed and not label
+
+    @property
+    def mixed_versions(self) -> dict[str, list[str]]:
+        """Kinds whose verdicts come from several versions of their verifier, that is, from several reward functions."""
+        return {kind: sorted(found) for kind, found in self.versions.items() if len(found) > 1}
 
     @property
     def without_reward(self) -> int:
