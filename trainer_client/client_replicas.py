@@ -1,10 +1,10 @@
 """Which replica to ask next: health, a circuit breaker for each, and holds from Retry-After.
 
-    closed --failures in a row--> open --time passes--> half-open --one probe succeeds--> closed
-                                    ^------------------ the probe fails (stays open twice as long)
+    closed --failures in a row--> open --time passes--> half-open --/healthz answers--> closed, on probation
+                                    ^------------------ it doesn't (stays open twice as long)
 
-The probe is a look at /healthz while another replica does the work, and the work itself where there is no other.
-Everything here runs on the client's own thread.
+The probe is a look at /healthz, never work: work would be lost with it, and all other work would wait for its end. On
+probation one more failure opens the circuit again; a success ends it. Everything here runs on the client's own thread.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Replica:
             return held
         if now < self.open_until:
             return max(held, self.open_until - now)
-        return max(held, PROBE_POLL_S if self.probing else 0.0)
+        return max(held, PROBE_POLL_S)
 
 
 class ReplicaSet:
@@ -71,16 +71,13 @@ class ReplicaSet:
         """
         while True:
             now = time.monotonic()
+            for replica in self.replicas:
+                if replica.state(now) == "half_open" and not replica.probing:
+                    self._start_probe(replica)
             ready = [replica for replica in self.replicas if replica.wait_s(now) <= 0]
-            closed = [replica for replica in ready if replica.open_until is None]
-            if closed:
-                for replica in ready:
-                    if replica.open_until is not None:
-                        self._start_probe(replica)
             if ready:
-                chosen = min(closed or ready, key=lambda r: (r is avoid, r.inflight, r.last_used))
+                chosen = min(ready, key=lambda r: (r is avoid, r.inflight, r.last_used))
                 chosen.inflight += 1
-                chosen.probing = chosen.open_until is not None
                 chosen.last_used = next(self._ticks)
                 return chosen
             wait_s = min(replica.wait_s(now) for replica in self.replicas)
@@ -89,22 +86,25 @@ class ReplicaSet:
             await asyncio.sleep(wait_s)
 
     def _start_probe(self, replica: Replica) -> None:
-        replica.inflight += 1
         replica.probing = True
         task = asyncio.create_task(self._probe(replica))
         self._probes.add(task)
         task.add_done_callback(self._probes.discard)
 
     async def _probe(self, replica: Replica) -> None:
-        if await self._is_alive(replica.url):
-            self.succeeded(replica)
+        try:
+            alive = await self._is_alive(replica.url)
+        finally:
+            replica.probing = False
+        if alive:
+            replica.open_until = None
+            replica.failures = self._settings.breaker_failures - 1
         else:
-            self.failed(replica)
+            self._open(replica)
 
     def released(self, replica: Replica) -> None:
         """It was taken and not used up: nothing is learned of its health (a cancelled attempt)."""
         replica.inflight -= 1
-        replica.probing = False
 
     def succeeded(self, replica: Replica) -> None:
         self.released(replica)
@@ -118,13 +118,13 @@ class ReplicaSet:
 
     def failed(self, replica: Replica, *, at_once: bool = False) -> None:
         """`at_once` opens the circuit on the first failure: waiting for an answer in vain is the dearest one."""
-        now = time.monotonic()
-        was_open = replica.state(now) == "open"
         self.released(replica)
         replica.failures += 1
-        if was_open:
-            return  # requests sent before the circuit opened come home one by one; they are the same failure
-        if at_once or replica.open_until is not None or replica.failures >= self._settings.breaker_failures:
-            open_s = self._settings.breaker_open_s * 2.0 ** min(replica.times_opened, 20)
-            replica.open_until = now + min(open_s, self._settings.breaker_open_cap_s)
-            replica.times_opened += 1
+        # Requests sent before a circuit opened come home one by one; they are the same failure.
+        if replica.open_until is None and (at_once or replica.failures >= self._settings.breaker_failures):
+            self._open(replica)
+
+    def _open(self, replica: Replica) -> None:
+        open_s = self._settings.breaker_open_s * 2.0 ** min(replica.times_opened, 20)
+        replica.open_until = time.monotonic() + min(open_s, self._settings.breaker_open_cap_s)
+        replica.times_opened += 1

@@ -110,6 +110,7 @@ class Sender:
     def _take_in(self, trip: _Trip, response: ScoreResponse) -> Chunk:
         """Fill the slots from a valid answer. Returns what must be asked again."""
         again: Chunk = []
+        again_after_fault = False
         for piece, group in zip(trip.chunk, response.groups, strict=True):
             redo = []
             for item, row in zip(piece.items, group.verdicts, strict=True):
@@ -119,6 +120,7 @@ class Sender:
                     if verdict.status == "unscored" and self._ask_again(trip, verdict):
                         item.verdicts[v] = None
                         trip.last_unscored[(id(item), v)] = verdict
+                        again_after_fault |= verdict.reason is UnscoredReason.INFRASTRUCTURE
                 if item.lacking():
                     redo.append(item)
                 else:
@@ -127,9 +129,7 @@ class Sender:
             again += missing_pieces(piece.job, redo)
         trip.failures = 0
         trip.unscored_answers += 1
-        trip.infrastructure_answers += any(
-            verdict.reason is UnscoredReason.INFRASTRUCTURE for verdict in trip.last_unscored.values()
-        )
+        trip.infrastructure_answers += again_after_fault
         self.progress.report()
         return again
 

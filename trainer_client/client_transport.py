@@ -75,7 +75,7 @@ async def open_live(settings: ClientSettings, transport: httpx.AsyncBaseTranspor
     async def is_alive(url: str) -> bool:
         try:
             async with asyncio.timeout(HEALTH_TIMEOUT_S):
-                return (await http.get(f"{url}/healthz")).status_code == 200
+                return (await http.get(f"{url}/healthz")).status_code not in BUSY_STATUSES
         except (httpx.RequestError, TimeoutError):
             return False
 

@@ -56,7 +56,9 @@ class FakeService:
     def _get(self, request: httpx.Request) -> httpx.Response:
         self.gets.append(request.url.path)
         if request.url.path == "/healthz":
-            return httpx.Response(200 if request.url.host not in self.down else 500)
+            if request.url.host in self.down:
+                raise httpx.ConnectError("refused")
+            return httpx.Response(200)
         verifiers = {kind: {"name": kind, "version": self.version} for kind in self.ready}
         if request.url.path == "/v1/verifiers":
             return httpx.Response(200, json={"protocol": "1", "verifiers": verifiers})

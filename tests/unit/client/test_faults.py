@@ -251,12 +251,26 @@ async def test_a_sick_replica_is_left_alone_and_tried_again_later(make_client, s
     assert hosts.count("a") >= 10
 
 
-async def test_a_lone_replica_is_probed_with_the_work_itself(make_client, service, group):
-    service.faults = Script(*[httpx.ConnectError("refused")] * 4)
+async def test_a_lone_replica_is_waited_for_and_probed_without_work(make_client, service, group):
+    service.faults = Script(*[httpx.ConnectError("refused")] * 2)
+    service.down = {"service"}
     client = make_client(breaker_failures=2, breaker_open_s=0.05)
+    call = asyncio.create_task(client.score([group("42")]))
+    await asyncio.sleep(0.4)
+    assert len(service.requests) == 2
+    assert service.gets.count("/healthz") >= 2
+    service.down = set()
+    (result,) = await call
+    assert result.rewards == [1.0]
+    assert len(service.requests) == 3
+
+
+async def test_on_probation_one_failure_opens_the_circuit_again(make_client, service, group):
+    service.faults = Script(*[httpx.ConnectError("refused")] * 4)
+    client = make_client(breaker_failures=3, breaker_open_s=0.05, breaker_open_cap_s=1.0)
     (result,) = await client.score([group("42")])
     assert result.rewards == [1.0]
-    assert len(service.requests) == 5
+    assert service.gets.count("/healthz") == 2  # after the third failure, and after the fourth
 
 
 async def test_the_deadline_told_to_the_service_lies_before_the_clients_own(make_client, service, group):
