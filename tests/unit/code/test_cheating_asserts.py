@@ -202,6 +202,12 @@ CASES = {
         "    try:\n        os.write(fd, len(m).to_bytes(4, 'big') + m)\n    except OSError:\n        pass\ndef f(x): return 0",
         "assert f(1) == 2",
     ),
+    "a failing assertion of the test, caught and raised anew": (
+        "def f(g):\n    try:\n        return g(0)\n    except AssertionError:\n        return 5",
+        "def g(x):\n    assert x == 1, 'sesame'\n    return 5\nassert f(g) == 6",
+    ),
+    "an exception that is no text": ("def f(x): raise ValueError('\\ud800')", "assert f(1) == 2"),
+    "a class whose name is no text": ("def f(x): return type('x' * 9 + chr(0xe9), (), {})()", "assert f(1) == 2"),
     "descriptions that lie": (
         "class T(type):\n    __module__ = 'builtins'\n    def mro(cls): return [cls, object]\nclass int(metaclass=T):\n"
         "    __module__ = 'builtins'\n    def __eq__(self, o): return True\nint.__name__ = 'int'\ndef f(x): return int()",
@@ -218,6 +224,16 @@ def test_cheating_scores_nothing_and_is_no_fault_of_the_task(pair: Any, name: st
     assert judged.status == 0, judged
     assert not judged.of("bad_task"), judged
     assert not judged.of("unproxiable"), judged
+
+
+def test_the_name_under_test_may_be_that_of_a_built_in_function(pair: Any) -> None:
+    code = "assert sum([1, 2]) == 3\nprint('fine')"
+    assert pair.asserts("def sum(xs):\n    return xs[0] + xs[1]", code, entry_point="sum").passed
+    assert pair.asserts("def sum(xs):\n    return xs[0] + xs[1]", code).passed
+    assert not pair.asserts("def sum(xs):\n    return 0", code).passed
+    left_to_do_it = pair.asserts("x = 1", "assert sorted([2, 1]) == [1, 2]")
+    assert left_to_do_it.outcomes == ["runtime_error"]
+    assert not pair.asserts("def total(xs):\n    return 3", code, entry_point="sum").passed
 
 
 def test_an_object_equal_to_everything_is_a_sign_of_tampering(pair: Any) -> None:
@@ -269,6 +285,13 @@ def test_broken_or_vacuous_test_code_is_the_tasks_fault(pair: Any, code: str, wh
 def test_reports_never_quote_the_tests_own_messages(pair: Any) -> None:
     judged = pair.asserts("def f(x): return 1", "assert f(1) == 'sesame', 'it should be sesame'\nassert {}['sesame' + f(2)]")
     assert "sesame" not in str(judged.frames)
+
+
+def test_a_test_that_replaces_the_standard_library_cannot_cross(pair: Any) -> None:
+    source = "import random\ndef f():\n    return random.randint(1, 6)"
+    code = "from unittest.mock import patch\nwith patch('random.randint', return_value=4):\n    assert f() == 4"
+    assert len(pair.asserts(source, code).of("unproxiable")) == 1
+    assert pair.asserts(source, code, style="in_process").passed
 
 
 def test_a_test_that_extends_the_submissions_class_cannot_cross(pair: Any) -> None:

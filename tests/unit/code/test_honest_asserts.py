@@ -205,6 +205,49 @@ CASES = {
         "[1, 2]",
         "assert h() == [1, 2] and h().last() == 2 and len(h()) == 2 and 2 in h() and list(h()) == [1, 2]",
     ),
+    "objects of built-in kinds": (
+        "def m(xs):\n    return map(abs, xs)\ndef z(a, b):\n    return zip(a, b)\ndef g(n):\n    yield from range(n)\n"
+        "def o():\n    return object()\ndef k(d):\n    return d.keys()\ndef r(s):\n    import re\n    return re.match('a+', s)",
+        "map(abs, xs)",
+        "import types\nassert list(m([-1, 2])) == [1, 2] and isinstance(m([]), map)\nassert dict(z('ab', [1, 2])) == {'a': 1, 'b': 2}\n"
+        "assert isinstance(g(2), types.GeneratorType) and sum(g(4)) == 6\nassert o() is not None and o() != o()\n"
+        "assert sorted(k({'b': 1, 'a': 2})) == ['a', 'b'] and isinstance(m, types.FunctionType)\n"
+        "assert r('aab').group() == 'aa' and r('b') is None",
+    ),
+    "attributes of classes and of the module": (
+        "class Config:\n    debug = False\n    seen = 0\nLEVEL = 1\ndef helper():\n    return 1\ndef f():\n    return (Config.debug, LEVEL, helper())",
+        "helper())",
+        "import solution\nfrom unittest.mock import patch\nConfig.debug = True\nsolution.LEVEL = 5\nConfig.seen += 1\n"
+        "assert f() == (True, 5, 1) and Config.seen == 1\nwith patch('solution.helper', return_value=9):\n    assert f() == (True, 5, 9)\n"
+        "assert f() == (True, 5, 1)",
+    ),
+    "random numbers from one seed": (
+        "import random\ndef f():\n    return random.random()",
+        "random.random()",
+        "import random\nrandom.seed(7)\nwant = random.random()\nrandom.seed(7)\nassert f() == want",
+    ),
+    "a mock of print and of input": (
+        "def f():\n    print('hello ' + input())",
+        "print('hello ' + input())",
+        "from unittest.mock import patch\ndef test_f():\n    with patch('builtins.input', return_value='you'), patch('builtins.print') as p:\n"
+        "        f()\n    p.assert_called_once_with('hello you')",
+    ),
+    "a mock as an argument": (
+        "def notify(service, name):\n    if service.ready():\n        service.send(name, times=2)\n        return service.count",
+        "times=2",
+        "from unittest.mock import Mock\ns = Mock()\ns.ready.return_value = True\ns.count = 3\nassert notify(s, 'x') == 3\n"
+        "s.send.assert_called_once_with('x', times=2)",
+    ),
+    "asserts under a main guard only": (
+        "def f(x):\n    return x + 1",
+        "x + 1",
+        "if __name__ == '__main__':\n    assert f(1) == 2\n    print('fine')",
+    ),
+    "a failing assertion in a callback": (
+        "def f(g):\n    return g(1)",
+        "g(1)",
+        "def g(x):\n    assert x == 1, 'one'\n    return 5\nassert f(g) == 5",
+    ),
     "copies and text of objects": (
         "class Box:\n    def __init__(self, v):\n        self.v = v\n    def __str__(self):\n        return f'<{self.v}>'\n",
         "self.v = v",

@@ -18,7 +18,7 @@ from verifier_service.sandbox.contract import Ending, JudgedProgram, JudgedTermi
 from verifier_service.verifiers.base import Deadline
 from verifier_service.verifiers.code.harness import bundle
 from verifier_service.verifiers.code.host import SecondChance
-from verifier_service.verifiers.code.results import Tally, failure_of, how_it_ended, test_result
+from verifier_service.verifiers.code.results import Tally, failure_of, how_it_ended, readable, test_result
 from verifier_service.verifiers.code.task import CodeTask
 
 JUDGE_GRACE_S = 3.0  # the judge outlives the submission's wall limit, to report it
@@ -215,7 +215,7 @@ def _take_tests(tally: Tally, report: Report) -> bool:
         last = number == len(report.tests) - 1 and report.done
         shown = report.submission if last else _without_output(report.submission)
         measured = replace(shown, cpu_s=test["cpu_s"], wall_s=test["wall_s"])
-        tally.add(test_result(outcome, measured), test["note"])
+        tally.add(test_result(outcome, measured), readable(test["note"]))
     _take_signs(tally, report)
     return failed
 
@@ -223,7 +223,7 @@ def _take_tests(tally: Tally, report: Report) -> bool:
 def _take_load_failure(tally: Tally, report: Report) -> None:
     failure = report.load_failure
     assert failure is not None
-    tally.add(test_result(Outcome(failure["outcome"]), report.submission), failure["note"])
+    tally.add(test_result(Outcome(failure["outcome"]), report.submission), readable(failure["note"]))
 
 
 def _take_ending(tally: Tally, report: Report) -> None:

@@ -57,6 +57,11 @@ def how_it_ended(termination: Termination) -> str:
     return "its files reached their limit" if termination.ending is Ending.FILE_SIZE else ""
 
 
+def readable(text: str) -> str:
+    """A stranger's text without lone surrogates, which no JSON reply can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def tail(output: bytes, size: int) -> str:
     """The last `size` bytes as text; what is no UTF-8 becomes U+FFFD."""
     return output[-size:].decode("utf-8", "replace") if size else ""
@@ -163,4 +168,4 @@ def _of(passed: int, total: int) -> str:
     return f"{passed} of {total} test{'' if total == 1 else 's'}"
 
 
-__all__: Sequence[str] = ["Tally", "failure_of", "how_it_ended", "no_program", "tail", "test_result", "verdict_of"]
+__all__: Sequence[str] = ["Tally", "failure_of", "how_it_ended", "no_program", "readable", "tail", "test_result", "verdict_of"]

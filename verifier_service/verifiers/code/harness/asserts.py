@@ -13,19 +13,30 @@ from __future__ import annotations
 import ast
 import builtins
 import importlib
+import random
 import sys
 import time
 import types
 import typing
 import unittest
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from verifier_service.verifiers.code.harness.mini_pytest import install
 from verifier_service.verifiers.code.harness.proxies import Unproxiable
 from verifier_service.verifiers.code.harness.pytest_run import Outcome, PytestItem, collect, run_item
 from verifier_service.verifiers.code.harness.submission_module import SubmissionFinder
-from verifier_service.verifiers.code.harness.task_code import BadTask, asserts, bound_names, future_flags, parsed
+from verifier_service.verifiers.code.harness.task_code import (
+    BadTask,
+    Stop,
+    asserts,
+    bound_names,
+    future_flags,
+    parsed,
+    patched_library,
+    with_main_guard,
+)
+from verifier_service.verifiers.code.harness.unittest_run import UnittestResult
 
 PRESET_MODULES = frozenset(
     "math random re string time collections itertools functools operator heapq bisect copy json datetime decimal fractions "
@@ -46,15 +57,27 @@ Begin = Callable[[int], None]
 Ended = Callable[[int, str, str, float], None]
 
 
-class Stop(Exception):
-    """A test failed and the rest is not wanted."""
+class SubmissionEnds(Protocol):
+    """The submission, as far as names go: the other end of the wire, or the same process."""
+
+    def lookup(self, name: str) -> Any:
+        """Raises NameError."""
+        ...
+
+    def set_name(self, name: str, value: Any) -> None: ...
+
+    def delete_name(self, name: str) -> None: ...
+
+    def seed(self, arguments: tuple[Any, ...]) -> None:
+        """Seed the submission's random numbers as the test seeds its own."""
+        ...
 
 
 class Namespace(dict[str, Any]):
     """The test module's globals."""
 
     def __init__(self, name: str, resolve: Callable[[str], Any]) -> None:
-        super().__init__(__name__=name, __builtins__=builtins)
+        super().__init__(__name__=name, __builtins__=builtins, __file__=f"{name}.py")
         self.resolve = resolve
 
     def __missing__(self, name: str) -> Any:
@@ -65,18 +88,20 @@ class AssertRun:
     """One run of test code.
 
     Args:
-        lookup: finds a name of the submission, or raises NameError.
+        ends: what the test may do with the submission's names.
     """
 
-    def __init__(self, code: str, entry_point: str | None, lookup: Callable[[str], Any], module_name: str) -> None:
+    def __init__(self, code: str, entry_point: str | None, ends: SubmissionEnds, module_name: str) -> None:
         self.entry_point = entry_point
-        self.lookup = lookup
+        self.ends = ends
         self.tree = parsed(code)
         self.looks_at_streams = any(word in code for word in STREAM_WORDS)
+        self.reaches = patched_library(self.tree)
         self.bound = bound_names(self.tree)
         self.ours = self._names_under_test()
         self.space = Namespace(module_name, self._resolve)
         self.module = types.ModuleType(module_name)
+        self.tree.body = with_main_guard(self.tree)
         self.units = [index for index, statement in enumerate(self.tree.body) if asserts(statement, self.tree)]
         self.checker = self._checker()
         self.total = len(self.units) + self._static_tests() + (self.checker is not None)
@@ -105,11 +130,17 @@ class AssertRun:
         self.stop, self.number, self.passed, self.skipped = stop, 0, 0, 0
         sys.modules[self.space["__name__"]] = self.module
         self._install()
+        if self.entry_point is None and self.ours:
+            self.ours = frozenset(name for name in self.ours if self._is_submitted(name))
+            if not self.ours:  # else the built-in functions would pass the test by themselves
+                begin(0)
+                ended(0, "runtime_error", "the submission defines none of the functions that the test calls", 0.0)
+                return
         try:
             self._run_statements()
             if self.checker is not None:
                 checker, target = self.checker
-                self._run_unit(lambda: self.space[checker](self._submitted(target)))
+                self._run_unit(lambda: self.space[checker](self.submitted(target)))
             items = collect(self.space, self._candidate_fixture)
             cases = self._unittest_suites()
             planned(len(self.units) + (self.checker is not None) + len(items) + sum(suite.countTestCases() for suite in cases))
@@ -223,14 +254,15 @@ class AssertRun:
         self.looked_up = True
         if name in CANDIDATES and name not in self.ours and self.entry_point:
             try:
-                return self._submitted(name)
+                return self.submitted(name)
             except NameError:
-                return self._submitted(self.entry_point)
-        return self._submitted(name)
+                return self.submitted(self.entry_point)
+        return self.submitted(name)
 
-    def _submitted(self, name: str) -> Any:
+    def submitted(self, name: str) -> Any:
+        """A name of the submission, or the method of that name of its `class Solution`. Raises NameError."""
         try:
-            return self.lookup(name)
+            return self.ends.lookup(name)
         except NameError as missing:
             method = self._solution_method(name)
             if method is not None:
@@ -239,12 +271,25 @@ class AssertRun:
             self.missed = True
             raise
 
+    def _is_submitted(self, name: str) -> bool:
+        try:
+            self.ends.lookup(name)
+        except NameError:
+            return False
+        return True
+
+    def set_name(self, name: str, value: Any) -> None:
+        self.ends.set_name(name, value)
+
+    def delete_name(self, name: str) -> None:
+        self.ends.delete_name(name)
+
     def _solution_method(self, name: str) -> Any:
         """A method of the submission's `class Solution`, for tests that call it as a function."""
         if name == "Solution" or name != self.entry_point:
             return None
         try:
-            return getattr(self.lookup("Solution")(), name)
+            return getattr(self.ends.lookup("Solution")(), name)
         except (NameError, AttributeError):
             return None
 
@@ -266,7 +311,7 @@ class AssertRun:
         if self.entry_point is not None and self.entry_point not in self.bound:
             return frozenset({self.entry_point})
         used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        free = used - self.bound - set(vars(builtins)) - set(CANDIDATES)
+        free = used - self.bound - set(vars(builtins))
         if any(self._preset(name) is None for name in free):
             return frozenset()
         called = {node.func.id for node in ast.walk(self.tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
@@ -274,13 +319,20 @@ class AssertRun:
 
     def _candidate_fixture(self, name: str) -> Any:
         if name in (*CANDIDATES, self.entry_point) and self.entry_point:
-            return self._submitted(self.entry_point)
+            return self.submitted(self.entry_point)
         raise BadTask(f"a test asks for the fixture {name[:60]}, which doesn't exist here")
 
     def _install(self) -> None:
         install()
+        own_seed = random.seed
+
+        def seed(*arguments: Any) -> None:
+            own_seed(*arguments)
+            self.ends.seed(arguments)
+
+        random.seed = seed  # type: ignore[assignment]
         unittest.main = lambda *args, **kwargs: None  # type: ignore[assignment]
-        sys.meta_path.append(SubmissionFinder(self._submitted))
+        sys.meta_path.append(SubmissionFinder(self))
 
     # ---- what there is to run
 
@@ -321,55 +373,3 @@ class AssertRun:
             if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == self.space["__name__"]
         ]
         return [loader.loadTestsFromTestCase(kind) for kind in classes]
-
-
-class UnittestResult(unittest.TestResult):
-    """Passes unittest's outcomes on, one test at a time."""
-
-    def __init__(self, run: AssertRun) -> None:
-        super().__init__()
-        self.run = run
-        self.failure: tuple[str, str] | None = None
-        self.counts, self.begun, self.started = True, -1, 0.0
-
-    def startTest(self, test: unittest.TestCase) -> None:
-        self.failure = None
-        self.counts, self.started = True, time.monotonic()
-        self.begun = self.run.begun()
-
-    def stopTest(self, test: unittest.TestCase) -> None:
-        number, self.begun = self.begun, -1
-        self.run.checked()
-        if not self.counts:
-            self.run.not_counted(number)
-            return
-        self.run.over(number, self.failure, time.monotonic() - self.started)
-
-    def _failed(self, error: Any) -> None:
-        failure = self.run.blame(error[1])
-        if self.begun < 0:  # a class's set-up failed: its tests won't start
-            number = self.run.begun()
-            self.run.over(number, failure, 0.0)
-            raise Stop
-        self.failure = self.failure or failure
-
-    def addError(self, test: unittest.TestCase, err: Any) -> None:
-        if isinstance(err[1], (Stop, BadTask, Unproxiable)):
-            raise err[1]
-        self._failed(err)
-
-    def addFailure(self, test: unittest.TestCase, err: Any) -> None:
-        self._failed(err)
-
-    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
-        if err is not None:
-            self._failed(err)
-
-    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
-        self.counts = False
-
-    def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:
-        self.counts = False
-
-    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
-        self.failure = "incorrect", "expected to fail"

@@ -20,7 +20,8 @@ from typing import Any
 from verifier_service.verifiers.code.harness.agree import agrees
 from verifier_service.verifiers.code.harness.asserts import AssertRun
 from verifier_service.verifiers.code.harness.peer import Gone, Peer
-from verifier_service.verifiers.code.harness.proxies import Oversized, Unproxiable, _probe, is_remote
+from verifier_service.verifiers.code.harness.proxies import Oversized, Unproxiable, is_remote
+from verifier_service.verifiers.code.harness.restraint import claims_too_much
 from verifier_service.verifiers.code.harness.task_code import BadTask
 
 NOTE_CHARS = 300
@@ -94,13 +95,15 @@ class Judge:
             return "correct", ""
         if is_remote(got):
             if "__eq__" in dir(type(got)):
-                _probe(got)
+                claims_too_much(got)
             return "incorrect", f"the result is a {type(got).__name__[:60]}, not plain data"
         return "incorrect", ""
 
     def _run_asserts(self) -> None:
-        run = AssertRun(self.task["code"], self.task["entry_point"], self._lookup, TEST_MODULE)
+        run = AssertRun(self.task["code"], self.task["entry_point"], self, TEST_MODULE)
         self.report({"kind": "plan", "total": run.total})
+        if run.reaches:
+            raise Unproxiable(f"the test replaces {run.reaches} in the submission's process")
         if not self._load(mirrors=run.looks_at_streams):
             return
         run.execute(
@@ -116,7 +119,7 @@ class Judge:
     def _run_in_process(self) -> None:
         """Hand the tests to the submission's process and pass on what it says of them."""
         task = self.task
-        run = AssertRun(task["code"], task["entry_point"], self._lookup, TEST_MODULE)
+        run = AssertRun(task["code"], task["entry_point"], self, TEST_MODULE)
         self.report({"kind": "plan", "total": run.total})
         if not self._load():
             return
@@ -125,7 +128,16 @@ class Judge:
             if type(frame) is dict and _is_frame(frame):
                 self.report(frame)
 
-    def _lookup(self, name: str) -> Any:
+    def set_name(self, name: str, value: Any) -> None:
+        self.peer.request("setglobal", name, value)
+
+    def delete_name(self, name: str) -> None:
+        self.peer.request("delglobal", name)
+
+    def seed(self, arguments: tuple[Any, ...]) -> None:
+        self.peer.request("seed", arguments)
+
+    def lookup(self, name: str) -> Any:
         """A name of the submission, or raise NameError."""
         try:
             return self.peer.request("get", name)
@@ -153,8 +165,16 @@ class Judge:
             return
         if type(news[0]) in (int, float) and 0 <= news[0] < 1e6:
             self.cpu_s += news[0]
-        if type(news[1]) is str and sys.stdout is not sys.__stdout__:
-            sys.stdout.write(news[1])
+        if type(news[1]) is str and news[1]:
+            self._show_printed(news[1])
+
+    def _show_printed(self, text: str) -> None:
+        """Where the test has put something in the place of `sys.stdout` or `print`, it sees what the submission prints."""
+        if builtins.print is not ORIGINAL_PRINT:
+            for line in text.splitlines():
+                builtins.print(line)  # noqa: T201 - the test's own, in print's place
+        elif sys.stdout is not sys.__stdout__:
+            sys.stdout.write(text)
 
 
 def _is_frame(frame: dict[Any, Any]) -> bool:
@@ -249,7 +269,7 @@ def _awaited_here(awaitable: Any) -> Any:
         return end.value
 
 
-ORIGINAL_INPUT = builtins.input
+ORIGINAL_INPUT, ORIGINAL_PRINT = builtins.input, builtins.print
 
 
 def in_words(error: BaseException) -> str:

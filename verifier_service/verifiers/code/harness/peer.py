@@ -30,14 +30,8 @@ from verifier_service.verifiers.code.harness.described import (
     snapshot,
     type_name,
 )
-from verifier_service.verifiers.code.harness.proxies import (
-    Oversized,
-    RemoteMeta,
-    make_class,
-    make_exception,
-    make_remote,
-    remote_of,
-)
+from verifier_service.verifiers.code.harness.making import make_class, make_exception, make_remote
+from verifier_service.verifiers.code.harness.proxies import Oversized, RemoteMeta, remote_of
 
 MAX_SIGNS = 20
 MAX_EXPORTS = 500_000
@@ -205,7 +199,8 @@ class Peer:
             if message[0] == "x":
                 if not isinstance(value, BaseException):
                     raise Gone("an exception that is none")
-                value.__dict__["__from_other_end__"] = True
+                if message[1][0] != "o":  # else it is one of ours, come back
+                    value.__dict__["__from_other_end__"] = True
                 raise value
             return value
 
@@ -284,7 +279,7 @@ class Peer:
         data = None
         if base in IMMUTABLE:
             data = encoder.node(base_value(value, base))
-        return ["h", self.number_of(value), self._export_class(type(value), encoder), data]
+        return ["h", self.number_of(value), self._export_class(type(value), encoder, of_object=True), data]
 
     def export_exception(self, error: BaseException, encoder: Encoder) -> Any:
         """The node of an exception: its class, what it was made of, and its text."""
@@ -304,11 +299,12 @@ class Peer:
         error.__traceback__ = None  # it would keep every frame alive
         return ["e", self.number_of(error), self._export_class(type(error), encoder), ["t", arguments], text]
 
-    def _export_class(self, kind: type, encoder: Encoder) -> Any:
+    def _export_class(self, kind: type, encoder: Encoder, *, of_object: bool = False) -> Any:
+        """The node of a class. That of an object is always described: a `map` object, say, is no plain data."""
         remote = remote_of(kind, self)
         if remote is not None:
             return ["o", remote]
-        name = type_name(kind)
+        name = None if of_object else type_name(kind)
         if name is not None:
             return ["ty", name]
         number = self.number_of(kind)

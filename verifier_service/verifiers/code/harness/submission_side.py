@@ -134,6 +134,13 @@ class Submission:
     def do_setglobal(self, peer: Peer, name: str, value: Any) -> None:
         setattr(self.module, name, value)
 
+    def do_delglobal(self, peer: Peer, name: str) -> None:
+        delattr(self.module, name)
+
+    def do_seed(self, peer: Peer, arguments: tuple[Any, ...]) -> None:
+        """What the test's `random.seed` is to do here."""
+        random.seed(*arguments)
+
     def do_op(self, peer: Peer, dunder: str, owner: Any, operands: tuple[Any, ...]) -> Any:
         """A special method, looked up as the interpreter does."""
         return getattr(type(owner), dunder)(owner, *operands)

@@ -4,10 +4,16 @@ from __future__ import annotations
 import __future__
 
 import ast
+import sys
+from typing import TypeGuard
 
 
 class BadTask(Exception):
     """The test code itself can't be run; the message says why and quotes nothing of it."""
+
+
+class Stop(Exception):
+    """A test failed and the rest is not wanted."""
 
 
 def parsed(code: str) -> ast.Module:
@@ -77,10 +83,45 @@ def verifies(root: ast.AST, functions: dict[str, ast.FunctionDef], seen: set[str
     return False
 
 
-def is_main_guard(statement: ast.stmt) -> bool:
+def is_main_guard(statement: ast.stmt) -> TypeGuard[ast.If]:
+    """Whether this is `if __name__ == ...:`."""
     return (
         isinstance(statement, ast.If)
         and isinstance(statement.test, ast.Compare)
         and isinstance(statement.test.left, ast.Name)
         and statement.test.left.id == "__name__"
     )
+
+
+def with_main_guard(tree: ast.Module) -> list[ast.stmt]:
+    """The module's statements; those of `if __name__ == "__main__":` too where nothing else verifies anything."""
+    body = tree.body
+    if any(asserts(statement, tree) or _defines_tests(statement) for statement in body):
+        return body
+    return [part for statement in body for part in (statement.body if is_main_guard(statement) else [statement])]
+
+
+def _defines_tests(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ClassDef) or (
+        isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and statement.name.startswith(("test", "check", "run_test"))
+    )
+
+
+def patched_library(tree: ast.Module) -> str:
+    """A name of the standard library that the test replaces by `patch` or `monkeypatch`; '' if none that matters.
+
+    What the judge can pass on (printing and reading, and names of the submission itself) doesn't count.
+    """
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
+            continue
+        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        target = node.args[0].value
+        if name in ("patch", "setattr") and isinstance(target, str) and target not in MIRRORED:
+            if target.partition(".")[0] in sys.stdlib_module_names | {"numpy"}:
+                return target
+    return ""
+
+
+MIRRORED = frozenset({"builtins.print", "builtins.input", "sys.stdout", "sys.stdin", "sys.stderr"})
