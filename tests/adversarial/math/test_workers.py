@@ -112,6 +112,20 @@ async def test_a_killed_worker_costs_nobody_a_verdict(math: MathVerifier) -> Non
     assert all(v.score == 1.0 for v in await pending)
 
 
+async def test_a_worker_that_has_grown_is_replaced_and_nobody_loses_a_verdict() -> None:
+    verifier = MathVerifier(Settings(math_workers=1, math_worker_memory_mb=128))
+    await verifier.start()
+    try:
+        first = verifier._pool.pids()
+        verdicts = await asyncio.gather(*(judge(verifier, "7", " " * 6_000_000 + "\\boxed{7}") for _ in range(4)))
+        assert all(v.score == 1.0 for v in verdicts)
+        await asyncio.sleep(0.5)
+        assert verifier._pool.pids() != first
+        assert (await judge(verifier, "7", "\\boxed{7}")).score == 1.0
+    finally:
+        await verifier.aclose()
+
+
 async def test_a_dead_fork_server_is_restarted(math: MathVerifier) -> None:
     server = math._pool._server._process
     assert server is not None

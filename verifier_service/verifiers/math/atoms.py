@@ -234,21 +234,11 @@ class Atoms(Commands):
                 if text.lower() in names.HEDGES or text.lower() in names.NUMBER_WORDS:
                     raise Unparsed("words that are no unit behind a number")
                 parts.append(text)
-            elif (
-                text == "^"
-                and parts
-                and (
-                    self.peek().kind == "num"
-                    or (self.peek().text == "{" and self.peek(2).kind == "num" and self.peek(3).text == "}")
-                )
-            ):
-                self.next()
-                braced = self.here.text == "{"
-                if braced:
-                    self.next()
-                parts.append("^" + self.here.text)
-                if braced:
-                    self.next()
+            elif text == "^" and parts and (power := self.unit_power()) is not None:
+                if parts[-1] == "ms" and power.startswith("-"):
+                    parts[-1:] = ["m", "*", "s"]  # m/s is meant, not a rate per millisecond
+                parts.append("^" + power)
+                continue
             elif (
                 text in ("/", "*", "\\cdot", "\\times")
                 and parts
@@ -265,6 +255,25 @@ class Atoms(Commands):
                 break
             self.next()
         return self.with_unit(value, parts)
+
+    def unit_power(self) -> str | None:
+        """The whole exponent at the cursor, taken; None (and nothing taken) where it is anything else."""
+        mark = self.at
+        self.next()
+        braced = self.here.text == "{"
+        if braced:
+            self.next()
+        sign = "-" if self.here.text == "-" else ""
+        if sign:
+            self.next()
+        if self.here.kind == "num" and self.here.text.isdigit():
+            digits = self.next().text
+            if not braced or self.here.text == "}":
+                if braced:
+                    self.next()
+                return sign + digits
+        self.go(mark)
+        return None
 
     def with_unit(self, value: Node, parts: list[str]) -> Node:
         while parts and parts[0].lower() in names.SCALE_WORDS:

@@ -7,6 +7,8 @@ New kinds:
 
 from __future__ import annotations
 
+import re
+
 from verifier_service.verifiers.math.equal import same_scalar
 from verifier_service.verifiers.math.exact import decimal_of, rational
 from verifier_service.verifiers.math.limits import TooComplex
@@ -61,6 +63,8 @@ def _spread_all(node: Node) -> Node:
         return Node(node.kind, tuple(dict.fromkeys(items)) if node.kind == "set" else tuple(items), node.value)
     if node.kind == "rel" and len(node.args) == 2 and not has(node.args[0], "pm"):
         choices = _variants(node.args[1])
+        if node.value == ("!=",):
+            return Node("list", tuple(Node("rel", (node.args[0], c), node.value) for c in choices), ",")
         return Node("rel", (node.args[0], Node("list", tuple(choices), "or")), node.value) if len(choices) > 1 else node
     choices = _variants(node)
     return choices[0] if len(choices) == 1 else Node("list", tuple(choices), "or")
@@ -179,6 +183,9 @@ def _canon_items(node: Node) -> Node:
     kept = tuple(i for i in items if not _is_whole_number_note(i, items))
     if kept and len(kept) < len(items):
         return canon(Node(node.kind, kept, node.value))
+    if items and items[0].kind == "rel" and items[0].value == ("!=",) and all(i.kind not in ("rel", "text") for i in items[1:]):
+        items = (items[0], *(Node("rel", (items[0].args[0], i), ("!=",)) for i in items[1:]))  # x != 1, -1
+        return Node("list", items, ",")
     made = [canon(i) if i.kind == "rel" else i for i in items]
     if not made or made[0].kind != "assign":
         return node if made == list(items) or any(m.kind == "rel" for m in made) else Node(node.kind, tuple(made), node.value)
@@ -222,4 +229,4 @@ def relation_of(node: Node) -> Node:
 
 def is_assignment_like(node: Node) -> bool:
     """Whether the name on the left names a function's value: y, or f(x)."""
-    return node.value == "y" or "(" in str(node.value)
+    return node.value == "y" or re.fullmatch(r"[^(]+\([A-Za-z,]+\)", str(node.value)) is not None

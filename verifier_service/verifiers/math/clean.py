@@ -106,7 +106,7 @@ def unwrap(text: str) -> str:
             text = _DOLLAR_AMOUNT.sub(r"\\$", text)
             text = re.sub(r"(?<!\\)\$", r"\\$", text)
     for _ in range(3):
-        for opening, closing in (("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("`", "`")):
+        for opening, closing in (("\\(", "\\)"), ("\\$", "\\$"), ("\\[", "\\]"), ("**", "**"), ("`", "`")):
             if len(text) > len(opening) + len(closing) and text.startswith(opening) and text.endswith(closing):
                 text = text[len(opening) : -len(closing)].strip()
     return text

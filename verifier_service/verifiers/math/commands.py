@@ -6,7 +6,7 @@ from verifier_service.verifiers.math import names
 from verifier_service.verifiers.math.brackets import Brackets
 from verifier_service.verifiers.math.cursor import BIG
 from verifier_service.verifiers.math.tokens import Unparsed
-from verifier_service.verifiers.math.tree import EMPTY, EULER, IMAGINARY, NONE, OO, PI, REALS, Node, fn, num
+from verifier_service.verifiers.math.tree import EMPTY, EULER, IMAGINARY, NONE, OO, PI, REALS, Node, fn, num, walk
 
 _DECORATIONS = {"\\overline", "\\bar", "\\vec", "\\hat", "\\widehat", "\\tilde", "\\overrightarrow", "\\dot"}
 _INVERSES = {"sin": "asin", "cos": "acos", "tan": "atan", "cot": "acot", "sec": "asec", "csc": "acsc", "sinh": "asinh",
@@ -75,6 +75,8 @@ class Commands(Brackets):
         inner = self.argument()
         if name in ("overline", "bar") and inner.kind == "sym":
             return Node("sym", (), f"bar({inner.value})")
+        if name in ("overline", "bar") and IMAGINARY in walk(inner):
+            return fn("conj", inner)
         return inner
 
     def root(self) -> Node:

@@ -46,6 +46,8 @@ def _with_letters(node: Node) -> Node | None:
     if node.kind == "div":
         upper, lower = _with_letters(node.args[0]), _letter_unit(node.args[1])
         return None if upper is None or lower is None else Node("qty", upper.args, f"{upper.value} / {lower}")
+    if node.kind == "mul" and len(node.args) == 2 and node.args[1].kind == "div":
+        return _with_letters(Node("div", (Node("mul", (node.args[0], node.args[1].args[0])), node.args[1].args[1])))
     if node.kind == "mul" and not symbols(node.args[0]) and (unit := _letter_unit(node.args[-1])) and len(node.args) == 2:
         return Node("qty", (node.args[0],), unit)
     return None

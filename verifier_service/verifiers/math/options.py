@@ -9,6 +9,10 @@ from verifier_protocol import MathOptions
 
 BAD_TASK = "bad_task"
 """What a worker answers in place of an outcome where the gold is at fault."""
+MEMORY_EXIT = 77
+"""Exit status of a worker that ran out of memory on an item."""
+RETIRED_EXIT = 78
+"""Exit status of a worker that has grown and asks for a successor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,9 @@ _MONTHS = [
 ]
 _MONTH_DAY = re.compile(r"([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4}))?", re.IGNORECASE)
 _DAY_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?([a-z]{3,9})\.?(?:,?\s+(\d{4}))?", re.IGNORECASE)
-_BASE = re.compile(r"\(?([0-9]*[A-Za-z0-9]+)\)?\s*(?:_\s*\{?\s*\(?(\d{1,2})\)?\s*\}?|\(?base\s+(\d{1,2})\)?)", re.IGNORECASE)
+_BASE = re.compile(
+    r"\(?([0-9]*[A-Za-z0-9]+)\)?\s*(?:_\s*\{?\s*(?:base\s*)?\(?(\d{1,2})\)?\s*\}?|\(?base\s+(\d{1,2})\)?)", re.IGNORECASE
+)
 _DEFINITION = re.compile(
     r"\s*([A-Za-z](?:_\{?\w+\}?|'+)?(?:\^\{-1\})?)\s*\(\s*([a-zA-Z](?:\s*,\s*[a-zA-Z])*)\s*\)\s*(?:=|:=)(?!=)(.+)", re.DOTALL
 )

@@ -199,7 +199,7 @@ def closing_brace(text: str, start: int) -> int:
 
 def _lex_word(word: str, out: list[Token], spaced: bool, wordy: bool) -> None:
     if len(word) == 1:
-        out.append(Token("text" if wordy and is_unit(word) and out and out[-1].kind == "num" else "sym", word, spaced))
+        out.append(Token("text" if wordy and is_unit(word) and out and out[-1].kind in ("num", "text") else "sym", word, spaced))
     elif word == "min" and out and out[-1].kind == "num":
         out.append(Token("text", word, spaced))
     elif word in names.FUNCTIONS or word in names.GREEK or word in names.CONSTANTS:

@@ -20,7 +20,7 @@ from verifier_service.faults import TaskFault
 from verifier_service.verifiers.math import symbolic
 from verifier_service.verifiers.math.judge import Gold, judge, prepare_gold
 from verifier_service.verifiers.math.limits import TooComplex
-from verifier_service.verifiers.math.options import BAD_TASK, Options
+from verifier_service.verifiers.math.options import BAD_TASK, MEMORY_EXIT, RETIRED_EXIT, Options
 
 LENGTH = struct.Struct("!I")
 MAX_GOLDS = 4096
@@ -28,8 +28,8 @@ MAX_GOLDS = 4096
 LONG_COMPLETION_CHARS = 50_000
 """A completion from this length on is announced before it is read."""
 FLUSH_AFTER_S = 0.004
-MEMORY_EXIT = 77
-"""Exit status of a worker that ran out of memory on an item."""
+RETIRE_SHARE = 0.6
+"""A worker that has had this share of its memory resident makes room for a fresh one, before an innocent item pays."""
 FRAMES_DEEP = 3000
 """Python's recursion limit here: deep enough for SymPy on what the guards let through."""
 
@@ -115,6 +115,8 @@ def serve(connection: socket.socket, memory_mb: int) -> int:
                 if time.monotonic() - desk.flushed_at > FLUSH_AFTER_S:
                     desk.flush()
             desk.flush()
+            if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > RETIRE_SHARE * memory_mb * 1024:
+                return RETIRED_EXIT
     except MemoryError:
         return MEMORY_EXIT
     except (BrokenPipeError, ConnectionResetError):

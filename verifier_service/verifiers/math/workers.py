@@ -18,6 +18,7 @@ from typing import Any
 
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault, TaskFault
 from verifier_service.verifiers.math.forking import ForkServer, Worker
+from verifier_service.verifiers.math.options import MEMORY_EXIT, RETIRED_EXIT
 
 CHUNK_ITEMS = 128
 CHUNK_CHARS = 400_000
@@ -221,7 +222,8 @@ class WorkerPool:
             return
         current, behind = items[0], items[1:]
         self._queue.extendleft(reversed(behind))
-        memory = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 77
+        exited = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+        memory = exited == MEMORY_EXIT
         own_doing = memory or (os.WIFSIGNALED(status) and os.WTERMSIG(status) in (6, 7, 8, 11))
         if seat.doomed == "time" or memory:
             what = "memory" if memory else f"{self._item_cpu_s:g} s of CPU"
@@ -229,6 +231,8 @@ class WorkerPool:
                 _fail(current, TaskFault(f"the gold needs more than the {what} that one item may take"))
             elif not current.answer.done():
                 current.answer.set_result([0, "answer_too_complex", "limits", f"it took more than its {what}", None, "", 0])
+        elif exited == RETIRED_EXIT:
+            self._queue.appendleft(current)
         elif current.tries == 0:
             current.tries = 1
             self._queue.appendleft(current)
