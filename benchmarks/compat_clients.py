@@ -28,7 +28,6 @@ import tempfile
 import threading
 import time
 import types
-import urllib.request
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -39,7 +38,7 @@ from typing import Any
 import aiohttp  # noqa: F401 - before the stand-ins are there, which its optional imports would find
 import requests
 import sympy  # noqa: F401 - likewise
-from compat_faults import Engine, flood, service
+from compat_faults import Engine, flood, service, wait_for_code
 
 RIGHT = "print(int(input()) * 2)"
 PROGRAMS = {
@@ -247,7 +246,7 @@ def code_judge(checkout: Path, url: str) -> Callable[[str], Any]:
 
     def reward(program: str) -> Any:
         submissions = [module.Submission(None, "python", program, i, o) for i, o in CASES]
-        results = module._judge_batch(url, submissions, timeout=150)
+        results = module._judge_batch(url, submissions, timeout=700)
         return [f"{r.success}{' ' + r.reason if r.reason else ''}" for r in results]
 
     return reward
@@ -303,7 +302,7 @@ def main() -> None:
         print(f"{name}: LEFT OUT, no checkout at {options.checkouts / CLIENTS[name][0]}")
     if not options.faults:
         with service() as url:
-            urllib.request.urlopen(f"{url}/readyz?kinds=code", timeout=60).read()
+            wait_for_code(url)
             for name in present:
                 reward = CLIENTS[name][1](options.checkouts / CLIENTS[name][0], url)
                 for kind, program in PROGRAMS.items():
@@ -319,7 +318,7 @@ def main() -> None:
                 settings["VERIFIER_SANDBOX_SLOTS"] = "1"
             with engine, service(**settings) as url, flood(url) if title == "overload" else nullcontext():
                 if title.startswith("engine"):
-                    urllib.request.urlopen(f"{url}/readyz?kinds=code", timeout=60).read()
+                    wait_for_code(url)
                     engine.stop()
                 if title == "engine back":
                     threading.Timer(10.0, engine.start).start()

@@ -39,6 +39,15 @@ def service(**settings: str) -> Iterator[str]:
         process.wait(60)
 
 
+def wait_for_code(url: str) -> None:
+    """Until programs can be run, for two minutes at most."""
+    for _ in range(240):
+        with suppress(OSError), urllib.request.urlopen(f"{url}/readyz?kinds=code", timeout=30):
+            return
+        time.sleep(0.5)
+    raise SystemExit("the service did not become ready for code; see `verifier-service doctor`")
+
+
 class Engine:
     """A way to the Docker engine that can be cut and mended, without touching the engine."""
 

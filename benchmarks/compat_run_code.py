@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from urllib.parse import urlsplit
 
-from compat_faults import service
+from compat_faults import service, wait_for_code
 
 CLIENTS = 8
 ROUNDS = 3
@@ -152,7 +152,7 @@ def main() -> None:
     parser.add_argument("--python", default="/usr/bin/python3", help="the interpreter of the plain runs")
     options = parser.parse_args()
     with nullcontext(options.url.rstrip("/")) if options.url else service() as url:
-        urllib.request.urlopen(f"{url}/readyz?kinds=code", timeout=60).read()
+        wait_for_code(url)
         light_programs(url, options.python)
         as_verl_sends(url, 8)
         as_verl_sends(url, 2)

@@ -60,6 +60,10 @@ _KEY = secrets.token_bytes(32)  # keyed, so that nobody can prepare two runs wit
 Answer = Termination | Exception  # a value, since a future's exception that nobody fetches is a warning
 
 
+class BringsSandboxDown(InfrastructureFault):
+    """The sandbox failed again and again under this program and no other: asking once more will hardly help."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One program with one input, and the limits that hold for it."""
@@ -336,7 +340,7 @@ class Runs:
         if running and len(waiting) == 1 and waiting[0].alone:
             waiting[0].faults += 1
             if waiting[0].faults >= MOST_FAULTS:
-                self._settle(waiting.popleft(), InfrastructureFault(f"the sandbox failed twice under this program: {fault}"))
+                self._settle(waiting.popleft(), BringsSandboxDown(f"the sandbox failed twice under this program: {fault}"))
         now = time.monotonic()
         for flight in list(waiting):
             flight.alone = flight.alone or running

@@ -11,7 +11,7 @@ import pytest
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import Ending, Limits, Program, ProgramRefused, SandboxFault, Termination
 from verifier_service.scoring import runs as runs_module
-from verifier_service.scoring.runs import Run, Runs
+from verifier_service.scoring.runs import BringsSandboxDown, Run, Runs
 from verifier_service.verifiers.base import Deadline
 
 MakeRuns = Callable[..., Runs]
@@ -243,7 +243,7 @@ async def test_a_program_that_kills_the_sandbox_is_given_up_and_its_companions_a
 
     runs = runs_with(fake.Backend(script))
     answers = await asyncio.gather(*(runs.run(a_run(stdin=b"%d" % i), soon()) for i in range(6)), return_exceptions=True)
-    assert isinstance(answers[2], InfrastructureFault)
+    assert isinstance(answers[2], BringsSandboxDown)
     assert [a.stdout for i, a in enumerate(answers) if i != 2] == [b"0", b"1", b"3", b"4", b"5"]
 
 

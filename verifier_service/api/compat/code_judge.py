@@ -23,7 +23,7 @@ from verifier_service.api.compat.sandbox_fusion import exit_status
 from verifier_service.api.problems import RequestRefused, problem_response
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import Ending, ProgramRefused
-from verifier_service.scoring.runs import Run, Runs
+from verifier_service.scoring.runs import BringsSandboxDown, Run, Runs
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline
 from verifier_service.verifiers.code.limits import defaults
@@ -125,12 +125,12 @@ async def _judged(request: Request, submission: Submission, field: str, deadline
             result = await _math(request, submission, deadline_s)
         else:
             result = await _program(request, submission, deadline_s)
-    except DeadlineExceeded:
+    except BringsSandboxDown:
+        result = _failure("internal_error")
+    except (DeadlineExceeded, InfrastructureFault):
         result = _failure("queue_timeout")
     except Unscored as e:
         result = _failure("queue_timeout" if e.retryable else "invalid_input")
-    except InfrastructureFault:
-        result = _failure("internal_error")
     except ProgramRefused:
         result = _failure("invalid_input")
     result = {"sub_id": submission.sub_id or str(uuid4()), "cost": time.monotonic() - start} | result
