@@ -12,6 +12,7 @@ Besides the grammar's kinds there are here:
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from verifier_service.verifiers.math import names
 from verifier_service.verifiers.math.limits import MAX_NODES, TooComplex
@@ -64,6 +65,7 @@ _KNOWN_WORDS = dict.fromkeys(
 _KNOWN_WORDS |= dict.fromkeys(("no solution", "no solutions", "no real solutions", "no real solution", "empty set"), EMPTY)
 _SEVERAL_CHOICES = re.compile(r"^(?:or|and|&|,|/)(?![a-z])|(?:^|\W)\(?[A-J][).](?=\W|$)", re.IGNORECASE)
 _TO = re.compile(r"(\d+)\s+(to|out of|in)\s+(\d+)")
+_FEET = re.compile(r"(?:(\d+)')?\s*(?:(\d+(?:\.\d+)?)\s*(?:''|\"))?")
 _LEFT_RIGHT = re.compile(r"\\(?:left|right)(?![A-Za-z])")
 _MAPSTO = re.compile(r"\s*([a-z])\s*\\mapsto(.+)", re.DOTALL)
 _LABEL = re.compile(
@@ -93,6 +95,7 @@ def interpret(text: str) -> Shape:
             or _clock(plain)
             or _date(plain)
             or _number_words(plain)
+            or _feet(plain)
             or _ratio_words(plain)
             or _in_base(plain)
         )
@@ -235,6 +238,15 @@ def _number_words(plain: str) -> Node | None:
             return None
         seen = True
     return num(sign * (total + here)) if seen else None
+
+
+def _feet(plain: str) -> Node | None:
+    """5'3'' is five feet three inches."""
+    match = _FEET.fullmatch(plain)
+    if match is None or not (match[1] or match[2]):
+        return None
+    parts = [Node("qty", (num(Fraction(n)),), unit) for n, unit in ((match[1], "ft"), (match[2], "in")) if n]
+    return parts[0] if len(parts) == 1 else Node("add", tuple(parts))
 
 
 def _ratio_words(plain: str) -> Node | None:
