@@ -100,7 +100,7 @@ def _quantities(gold: Node, answer: Node, options: Options) -> Comparison:
         return same_scalar(gold.args[0], answer.args[0], options)
     quantity, other = (gold, answer) if gold.kind == "qty" else (answer, gold)
     if other.kind in ("pct", "deg"):
-        if other.kind == "deg" and quantity.value.lower().startswith(("celsius", "fahrenheit", "c", "f")):
+        if other.kind == "deg" and quantity.value.lower() in ("celsius", "fahrenheit", "c", "f"):
             other = other.args[0]
         else:
             return Comparison(False, "unit", "another unit")
