@@ -35,8 +35,10 @@ Pair = tuple[str, str]
 THINKING = "<think>\n" + "We add up what is given and check each step with care. " * 20 + "\n</think>\n\n"
 MADE_ANSWERS = [
     "\\frac{3}{4}", "2\\sqrt{5}", "(3,\\frac{\\pi}{2})", "x^3+3x-6", "[-2,7]", "(-\\infty,2)\\cup(3,\\infty)", "6+9i", "18+2\\pi",
-    "\\begin{pmatrix}-1/3\\\\2/3\\\\5/3\\end{pmatrix}", "1\\pm\\sqrt{19}", "-\\frac{\\sqrt{3}}{2}", "\\text{Evelyn}", "(B)", "3,5,7",
-    "5x-7y+11z+4=0", "\\{1\\pm\\sqrt{5},-2\\}", "11\\sqrt{5}+11", "4210_{5}", "y=-2x", "\\frac{9}{256}", "137\\frac{1}{2}", "2k+2",
+    "\\begin{pmatrix}-1/3\\\\2/3\\\\5/3\\end{pmatrix}", "1\\pm\\sqrt{19}", "-\\frac{\\sqrt{3}}{2}", "\\text{Evelyn}", "(B)",
+    "3,5,7",
+    "5x-7y+11z+4=0", "\\{1\\pm\\sqrt{5},-2\\}", "11\\sqrt{5}+11", "4210_{5}", "y=-2x", "\\frac{9}{256}", "137\\frac{1}{2}",
+    "2k+2",
 ]  # fmt: skip
 
 THEIRS = r"""
@@ -57,7 +59,9 @@ def grade_school(path: Path | None, count: int) -> list[Pair]:
         golds = [str(chance.randrange(1, 5000)) for _ in range(count)]
     else:
         golds = [json.loads(line)["answer"].rpartition("####")[2].strip() for line in path.read_text().splitlines()][:count]
-    return [(g, f"{THINKING}So the answer is \\boxed{{{g if i % 2 else int(g.replace(',', '')) + 1}}}.") for i, g in enumerate(golds)]
+    return [
+        (g, f"{THINKING}So the answer is \\boxed{{{g if i % 2 else int(g.replace(',', '')) + 1}}}.") for i, g in enumerate(golds)
+    ]
 
 
 def competition(path: Path | None, count: int) -> list[Pair]:
