@@ -33,7 +33,7 @@ Weight = Annotated[float, Field(ge=-1000, le=1000, allow_inf_nan=False)]
 class Model(BaseModel):
     """Base of every native wire model: strict about names and types, immutable."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
 
 class ChatMessage(BaseModel):
@@ -110,6 +110,8 @@ class MathSpec(Model):
 
 
 class FormatSpec(Model):
+    """The layout of the completion."""
+
     kind: Literal["format"]
     style: Literal["think_boxed", "think_answer", "think_only"] = "think_boxed"
     prefilled_think: bool = Field(False, description="The chat template already wrote the opening `<think>`.")
@@ -117,28 +119,41 @@ class FormatSpec(Model):
 
 
 class StdinCase(Model):
+    """One run of the program."""
+
     stdin: str = ""
+    """What the program reads."""
     expected_stdout: str
+    """What it must print; never shown to the program, and never in an answer."""
 
 
 class Compare(Model):
+    """How the output is compared with the expected one."""
+
     mode: Literal["lines", "exact", "tokens", "float", "unordered_lines"] = "lines"
+    """`lines`: trailing blanks of a line and trailing empty lines don't count. `exact`: every byte counts. `tokens`: any
+    white space separates. `float`: token by token, numbers within the tolerances. `unordered_lines`: lines in any order."""
     abs_tol: NonNegative = 0.0
+    """Absolute tolerance of `float`."""
     rel_tol: NonNegative = 0.0
+    """Relative tolerance of `float`."""
 
 
 class Checker(Model):
-    """A special judge: reads input, expected and actual output as files; exit status 0 accepts."""
+    """A special judge: a program that reads input, expected and actual output as files; exit status 0 accepts."""
 
     language: str = "python"
     source: str
 
 
 class StdinTests(Model):
+    """The submission is a program that reads stdin and prints."""
+
     style: Literal["stdin"]
     cases: list[StdinCase]
     compare: Compare = Compare()
     checker: Checker | None = None
+    """Decides instead of `compare`, in a sandbox run of its own."""
 
 
 def _finite(value: JsonValue) -> JsonValue:
@@ -160,28 +175,38 @@ FiniteJson = Annotated[JsonValue, AfterValidator(_finite)]
 
 
 class FunctionCase(Model):
+    """One call of the entry point."""
+
     args: list[FiniteJson] = []
     kwargs: dict[Identifier, FiniteJson] = {}
     expected: FiniteJson
+    """What the call must return; equal in type too: 1 is not true and not "1", though 2 and 2.0 agree."""
 
 
 class FunctionTests(Model):
+    """The submission defines a function, or a method of `class Solution`; values are plain JSON."""
+
     style: Literal["function"]
     entry_point: Identifier
     cases: list[FunctionCase]
     float_tol: NonNegative = 0.0
+    """Absolute tolerance wherever the expected value has a float."""
     rel_tol: NonNegative = 0.0
+    """Relative tolerance, likewise."""
     inplace_arg: Annotated[int, Field(ge=0, le=100)] | None = None
+    """Compare this argument after the call instead of what it returned."""
 
 
 class AssertTests(Model):
+    """Python test code, which runs in a process of its own and calls the submission through proxies."""
+
     style: Literal["asserts"]
     code: str
+    """Assert statements, a HumanEval `check(candidate)`, a unittest class or a pytest file."""
     entry_point: Identifier | None = None
-    allow_in_process: bool = Field(
-        False,
-        description="Run tests that cannot be proxied inside the submission's process; the verdict then says trust: in_process.",
-    )
+    """What `check(candidate)` is called with."""
+    allow_in_process: bool = False
+    """Run tests that cannot be proxied inside the submission's process; the verdict then says trust: in_process."""
 
 
 CodeTests = Annotated[StdinTests | FunctionTests | AssertTests, Field(discriminator="style")]
@@ -191,23 +216,33 @@ class CodeLimits(Model):
     """Limits of one test run; absent ones take the service's defaults, ones above its ceilings are refused."""
 
     cpu_time_s: Positive | None = None
+    """CPU seconds of the program and all its children."""
     wall_time_s: Positive | None = None
+    """Seconds from its start."""
     memory_mb: Annotated[int, Field(ge=1)] | None = None
+    """Memory of the whole tree, MiB."""
     processes: Annotated[int, Field(ge=1)] | None = None
+    """Processes and threads at one time."""
     output_bytes: Annotated[int, Field(ge=1)] | None = None
+    """Bytes that it may write to its output."""
     file_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Size of a file that it may write."""
 
 
 class CodeSpec(Model):
+    """The program in the completion, run against tests in a sandbox."""
+
     kind: Literal["code"]
     language: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_+#.-]{0,29}$")] = "python"
+    """One of those that GET /v1/verifiers names."""
     tests: CodeTests
     limits: CodeLimits = CodeLimits()
-    extract: Literal["block", "whole"] = Field(
-        "block", description="`block`: the program is a fenced block of the reply. `whole`: the reply is the program."
-    )
+    extract: Literal["block", "whole"] = "block"
+    """`block`: the program is a fenced block of the reply. `whole`: the reply is the program."""
     scoring: Literal["binary", "fraction"] = "binary"
-    stop_on_failure: bool | None = Field(None, description="Absent: true for binary scoring, false for fraction.")
+    """`binary`: 1 when every test passes. `fraction`: the share that passes."""
+    stop_on_failure: bool | None = None
+    """Whether to skip the tests after the first that fails. Absent: true for binary scoring, false for fraction."""
     weight: Weight = 1.0
 
     @property
@@ -238,11 +273,24 @@ VerifierSpec = Annotated[
 
 
 class Group(Model):
-    """The G completions of one prompt and how each is verified; the reward is the weighted sum of the scores."""
+    """The G completions of one prompt and how each is verified; the reward is the weighted sum of the scores.
+
+    `gold` instead of `verifiers` is short for one math verifier.
+    """
 
     id: str | None = Field(None, max_length=1000)
+    """Echoed."""
     completions: list[Completion] = Field(min_length=1)
+    """Strings, or chat lists of `{"role", "content"}`, of which the last assistant message counts."""
     verifiers: list[VerifierSpec] = Field(min_length=1, max_length=16)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "gold" in value and "verifiers" not in value:
+            rest = {name: item for name, item in value.items() if name != "gold"}
+            return rest | {"verifiers": [{"kind": "math", "gold": value["gold"]}]}
+        return value
 
 
 class ScoreRequest(Model):

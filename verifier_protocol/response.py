@@ -38,7 +38,7 @@ class UnscoredReason(StrEnum):
 class Answer(BaseModel):
     """Base of every model of the answer. Clients ignore fields that they don't know: newer services may add some."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, use_attribute_docstrings=True)
 
 
 class VerifierId(Answer):
@@ -55,37 +55,59 @@ class TestResult(Answer):
 
     outcome: Outcome
     cpu_s: float = 0.0
+    """CPU seconds used."""
     wall_s: float = 0.0
+    """Seconds taken."""
     memory_mb: float = 0.0
+    """Peak memory, MiB."""
     stdout_tail: str = ""
+    """The end of what it printed."""
     stderr_tail: str = ""
+    """The end of what it wrote to stderr."""
 
 
 class ScoredVerdict(Answer):
+    """What one verifier says of one completion."""
+
     status: Literal["scored"] = "scored"
     kind: str
     score: float = Field(ge=0.0, le=1.0, allow_inf_nan=False)
     outcome: Outcome
+    """Why it has this score."""
     verifier: VerifierId
-    extracted: str | None = Field(None, description="The answer or program that was judged, cut to a length for reading.")
+    extracted: str | None = None
+    """The answer or program that was judged, cut to a length for reading."""
     detail: str = ""
+    """The reason in words."""
     ms: float = 0.0
+    """How long it took; of the first time, if cached."""
     cached: bool | None = None
+    """Taken from an earlier request, or shared with one under way."""
     passed: int | None = None
+    """Tests passed (code)."""
     total: int | None = None
+    """Tests there are (code)."""
     tests: list[TestResult] | None = None
-    tamper: list[str] | None = Field(None, description="What looked like an attack on the grader.")
+    """One for each test that ran (code)."""
+    tamper: list[str] | None = None
+    """What looked like an attack on the grader (code)."""
     trust: Literal["isolated", "in_process"] | None = None
+    """`in_process`: the tests shared the submission's process, as the task allowed, so that it could have cheated."""
     extra: dict[str, Any] | None = None
+    """What else this verifier tells."""
 
 
 class UnscoredVerdict(Answer):
+    """There is no score, for a reason that is not the completion's doing. Never read it as 0."""
+
     status: Literal["unscored"] = "unscored"
     kind: str
     reason: UnscoredReason
     retryable: bool
+    """Whether the same request may be scored later."""
     verifier: VerifierId
     detail: str = ""
+    """What to mend, in words."""
     ms: float = 0.0
 
 
@@ -99,13 +121,19 @@ class GroupStats(Answer):
     std: float | None = Field(None, description="Population standard deviation of the rewards.")
     pass_rate: float | None = Field(None, description="Share of completions that every verifier gave its full score.")
     unscored: int
-    zero_variance: bool = Field(description="All rewards equal (max == min), so that the group has no advantage to learn from.")
+    """Completions without a reward."""
+    zero_variance: bool
+    """All rewards there are are equal (max == min), so that the group has no advantage to learn from; false without any."""
 
 
 class GroupResult(Answer):
+    """One group's answer, in the order of its completions."""
+
     id: str | None = None
     rewards: list[float | None]
+    """The weighted sum of each completion's scores; null as soon as one verifier left it unscored."""
     verdicts: list[list[Verdict]]
+    """[completion][verifier]"""
     stats: GroupStats
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import Any
 
+import structlog
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from verifier_service.app import create_app
 from verifier_service.observability.logs import configure_logs
-from verifier_service.settings import Settings
+from verifier_service.settings import Settings, unknown_variables
+
+log = structlog.get_logger(__name__)
 
 _TIMEOUT_REPLY = (
     b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/problem+json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%s"
@@ -70,6 +74,8 @@ def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
 def run(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; requests in flight then get `drain_timeout_s` to finish."""
     configure_logs(settings)
+    for name in unknown_variables(os.environ):
+        log.warning("this variable is no setting of the service; is it misspelt?", variable=name)
     config = uvicorn.Config(
         create_app(settings),
         host=settings.host,

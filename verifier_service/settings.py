@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -106,3 +107,17 @@ class Settings(BaseSettings):
         64, ge=0, description="Memory for the endings of plain runs, so that equal ones are done once; 0 switches the cache off."
     )
     compat_runs_cache_s: float = Field(600.0, gt=0, description="Seconds that the ending of a plain run is kept.")
+
+
+# Variables with the prefix that other parts read.
+OTHERS = ("VERIFIER_CLIENT_", "VERIFIER_TOKEN", "VERIFIER_REQUIRE_", "VERIFIER_URL", "VERIFIER_LOSS_")
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """Variables that look like a setting and are none: most likely misspelt."""
+    known = {f"VERIFIER_{name.upper()}" for name in Settings.model_fields}
+    return sorted(
+        name
+        for name in environment
+        if name.upper().startswith("VERIFIER_") and name.upper() not in known and not name.upper().startswith(OTHERS)
+    )

@@ -64,6 +64,8 @@ def _words(error: Any, path: str) -> str:
         return f"unknown field {path!r}" if path.isprintable() else "unknown field"
     if kind == "missing":
         return f"{path} is missing"
+    if kind == "model_type":
+        message = "an object is wanted here"
     if kind == "value_error":
         message = message.removeprefix("Value error, ")
     return f"{path}: {message}" if path else message

@@ -29,6 +29,6 @@ def group_result(group_id: str | None, verdicts: list[list[Verdict]], weights: S
         std=math.sqrt(math.fsum((r - mean) ** 2 for r in known) / len(known)) if mean is not None else None,
         pass_rate=full / len(known) if known else None,
         unscored=len(rewards) - len(known),
-        zero_variance=not known or max(known) == min(known),
+        zero_variance=bool(known) and max(known) == min(known),
     )
     return GroupResult(id=group_id, rewards=rewards, verdicts=verdicts, stats=stats)

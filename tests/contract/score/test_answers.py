@@ -32,6 +32,11 @@ def test_the_short_form_is_one_group_of_one_completion(live: Any) -> None:
     assert verdict["verifier"]["version"]
 
 
+def test_a_group_with_a_gold_has_one_math_verifier(live: Any) -> None:
+    result = post(live, {"groups": [{"completions": [RIGHT, WRONG], "gold": "4"}]})["groups"][0]
+    assert result["rewards"] == [1.0, 0.0]
+
+
 def test_both_paths_answer_alike(live: Any) -> None:
     body = {"completion": WRONG, "gold": "4"}
     first, second = (post(live, body, path)["groups"][0]["rewards"] for path in ("/score", "/v1/score"))

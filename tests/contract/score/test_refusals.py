@@ -52,6 +52,8 @@ def one(**changes: Any) -> dict[str, Any]:
         (one(verifiers=[CODE | {"limits": {"memory_mb": "5; rm -rf /"}}]), "groups[0].verifiers[0].limits.memory_mb"),
         (one(verifiers=[CODE | {"limits": {"cpu_time_s": -1}}]), "groups[0].verifiers[0].limits.cpu_time_s"),
         (one(verifiers=[CODE | {"language": "cobol"}]), "groups[0].verifiers[0].language"),
+        ({"groups": [{"completions": ["x"], "gold": "4", "verifiers": [{"kind": "math", "gold": "4"}]}]}, "groups[0].gold"),
+        ({"groups": [{"completions": ["x"]}]}, "groups[0].verifiers"),
         ({"groups": []}, None),
         ({"completion": "x"}, None),
         ({"completion": "x", "gold": "4", "groups": []}, None),

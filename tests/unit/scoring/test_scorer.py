@@ -255,4 +255,4 @@ async def test_statistics_are_over_the_rewards_there_are() -> None:
     assert first.pass_rate == pytest.approx(2 / 3)
     assert (first.unscored, first.zero_variance) == (1, False)
     assert (second.std, second.zero_variance) == (0.0, True)
-    assert (third.mean, third.std, third.pass_rate, third.zero_variance) == (None, None, None, True)
+    assert (third.mean, third.std, third.pass_rate, third.zero_variance) == (None, None, None, False)
