@@ -77,7 +77,10 @@ class Settings(BaseSettings):
     code_processes: int = Field(16, ge=1, description="Default number of processes and threads of one test run.")
     code_processes_ceiling: int = Field(64, ge=1, description="Highest processes.")
     code_output_bytes: int = Field(
-        8 * MIB, ge=1, description="Default bytes that a test run may write to stdout and stderr together."
+        8 * MIB,
+        ge=1,
+        description="Default bytes that a test run may write to stdout. As many of stderr are kept; the rest is dropped, up to "
+        "16 times as many.",
     )
     code_output_ceiling_bytes: int = Field(64 * MIB, ge=1, description="Highest output_bytes.")
     code_file_bytes: int = Field(16 * MIB, ge=0, description="Default size of the files that a test run may write.")

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from . import wire
 from .zygote import ENDED, pack_message, send_order
 
+STDERR_SLACK = 16  # times the output limit that a program may write to stderr, of which one time is kept
+
 
 class ZygoteDied(Exception):
     """A zygote is gone; the sandbox must be thrown away."""
@@ -69,7 +71,7 @@ class Child:
         self.pending_input = memoryview(b"")
         self.out: list[bytes] = []
         self.err: list[bytes] = []
-        self.room = 0
+        self.room = self.stderr_room = self.stderr_slack = 0
         self.started = 0.0
         self.end: End | None = None
         self.cause: str | None = None  # why it was killed, if it was
@@ -88,6 +90,7 @@ class Child:
         _ = self.pid
         self.limits = limits
         self.room = limits.output_bytes
+        self.stderr_room, self.stderr_slack = limits.output_bytes, STDERR_SLACK * limits.output_bytes
         os.set_blocking(self.stdin, False)
         self.pending_input = memoryview(stdin)
         self.feed()
@@ -122,22 +125,35 @@ class Child:
                     self.stderr = -1
                 os.close(fd)
                 return False
-            if len(chunk) > self.room:
+            if fd == self.stderr:
+                if self._take_stderr(chunk):
+                    return True
+            elif len(chunk) > self.room:
                 kept.append(chunk[: self.room])
                 self.room = 0
                 self.over = True
                 return True
-            kept.append(chunk)
-            self.room -= len(chunk)
+            else:
+                kept.append(chunk)
+                self.room -= len(chunk)
             if len(chunk) < 1 << 12:
                 return False  # most likely all; what comes later is read later
+
+    def _take_stderr(self, chunk: bytes) -> bool:
+        """Keep what has room and drop the rest: debug text is no answer. True when even that has no end."""
+        if self.stderr_room:
+            self.err.append(chunk[: self.stderr_room])
+            self.stderr_room -= min(len(chunk), self.stderr_room)
+        self.stderr_slack -= len(chunk)
+        self.over = self.stderr_slack < 0
+        return self.over
 
     def drain_all(self) -> None:
         for fd in (self.stdout, self.stderr):
             while fd >= 0 and fd in (self.stdout, self.stderr) and not self.over:  # drain closes it at the end
-                before = self.room
+                before = self.room, self.stderr_slack
                 self.drain(fd)
-                if self.room == before:
+                if (self.room, self.stderr_slack) == before:
                     break
 
     def take_end(self) -> None:
