@@ -35,8 +35,8 @@ def serve(control: socket.socket, memory_mb: int) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     children: set[int] = set()
-    control.sendall(b'{"ready": true}\n')
     with selectors.DefaultSelector() as selector, suppress(ConnectionError):  # the owner is gone: the end, as at a closed socket
+        control.sendall(b'{"ready": true}\n')
         selector.register(control, selectors.EVENT_READ)
         selector.register(wake_read, selectors.EVENT_READ)
         while True:
