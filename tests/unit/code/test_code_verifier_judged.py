@@ -51,7 +51,7 @@ class Setting:
 
     async def verdict(self, tests: dict[str, Any], **more: Any) -> ScoredVerdict:
         spec = CodeSpec.model_validate({"kind": "code", "tests": tests, **more})
-        return await self.verifier.verify(self.verifier.prepare(spec), "```python\ndef f(x): return x\n```", Deadline.after(5))
+        return await self.verifier.verify(self.verifier.prepare(spec), "```python\ndef f(x): return x\n```", Deadline.after(60))
 
 
 def function(count: int) -> dict[str, Any]:
@@ -120,7 +120,7 @@ async def test_a_case_that_meets_its_limit_by_itself_counts_at_once() -> None:
 
 
 async def test_a_starved_pair_is_run_once_more_alone() -> None:
-    starved = ended(ending=Ending.WALL_TIME, cpu_s=0.1, wall_s=20.0)
+    starved = ended(ending=Ending.WALL_TIME, cpu_s=1.0, wall_s=20.0)
     runs = [([], starved, GOOD), ([report_of(0), DONE], STOPPED, GOOD)]
     setting = Setting(lambda payload: runs.pop(0), load=9.0)
     assert (await setting.verdict(function(1))).score == 1.0

@@ -222,30 +222,38 @@ def sleeper_then(*terminations: Termination) -> Script:
     return lambda program, stdin, limits: left.pop(0)
 
 
-TIMED_OUT = ended(ending=Ending.WALL_TIME, cpu_s=0.1, wall_s=20.0)
+TIMED_OUT = ended(ending=Ending.WALL_TIME, cpu_s=1.0, wall_s=20.0)
+LONG = Deadline.after(3600)
 
 
 async def test_a_wall_time_out_on_a_saturated_host_is_run_once_more_alone() -> None:
     verifier, backend = verifier_on(sleeper_then(ended(b"2\n"), TIMED_OUT, ended(b"4\n"), ended(b"6\n")), load=9.0)
-    verdict = await verifier.verify(verifier.prepare(spec("2\n", "4\n", "6\n")), REPLY, Deadline.after(5))
+    verdict = await verifier.verify(verifier.prepare(spec("2\n", "4\n", "6\n")), REPLY, LONG)
     assert verdict.score == 1.0
     assert [program.stdins for program in backend.programs] == [(b"1\n", b"2\n", b"3\n"), (b"2\n",), (b"3\n",)]
 
 
 async def test_a_second_wall_time_out_counts() -> None:
     verifier, backend = verifier_on(sleeper_then(TIMED_OUT, TIMED_OUT), load=9.0)
-    verdict = await verifier.verify(verifier.prepare(spec("2\n", "4\n")), REPLY, Deadline.after(5))
+    verdict = await verifier.verify(verifier.prepare(spec("2\n", "4\n")), REPLY, LONG)
     assert verdict.outcome is Outcome.TIME_LIMIT_EXCEEDED
     assert len(backend.programs) == 2
 
 
 @pytest.mark.parametrize(
     ("termination", "load"),
-    [(TIMED_OUT, 0.5), (ended(ending=Ending.WALL_TIME, cpu_s=9.0), 9.0), (ended(ending=Ending.CPU_TIME, cpu_s=0.1), 9.0)],
+    [
+        (TIMED_OUT, 0.5),
+        (ended(ending=Ending.WALL_TIME, cpu_s=9.0, wall_s=20.0), 9.0),
+        (ended(ending=Ending.CPU_TIME, cpu_s=1.0, wall_s=20.0), 9.0),
+        (ended(ending=Ending.WALL_TIME, cpu_s=0.05, wall_s=20.0), 9.0),
+    ],
 )
-async def test_a_time_out_on_an_idle_host_or_after_much_cpu_counts_at_once(termination: Termination, load: float) -> None:
+async def test_a_time_out_on_an_idle_host_or_after_much_cpu_or_asleep_counts_at_once(
+    termination: Termination, load: float
+) -> None:
     verifier, backend = verifier_on(always(termination), load=load)
-    verdict = await verifier.verify(verifier.prepare(spec("2\n")), REPLY, Deadline.after(5))
+    verdict = await verifier.verify(verifier.prepare(spec("2\n")), REPLY, LONG)
     assert verdict.outcome is Outcome.TIME_LIMIT_EXCEEDED
     assert len(backend.programs) == 1
 

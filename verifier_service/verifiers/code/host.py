@@ -7,9 +7,12 @@ import os
 from collections.abc import Callable
 
 from verifier_service.sandbox.contract import Ending, Limits, Termination
+from verifier_service.verifiers.base import Deadline
 
 SATURATED_LOAD_PER_CORE = 1.5
 LITTLE_CPU_SHARE = 0.5  # of the CPU that the limits grant: a program starved of CPU has used less
+FAIR_SHARE = 0.2  # of an equal share of a core: a program that was given less did not want more, it slept
+SLACK_S = 5.0  # a re-run must fit before the deadline with this to spare
 
 
 def load_per_core() -> float:
@@ -20,6 +23,9 @@ def load_per_core() -> float:
 class SecondChance:
     """Re-runs of starved programs: one at a time, so that a re-run isn't starved by the others.
 
+    A program that sleeps through its time is no such program, nor is one whose re-run would have to wait for another's
+    or would not end before the deadline: its first time-out counts, else sleeping would be a way not to be scored.
+
     Args:
         load: runnable processes per core, replaced by tests.
     """
@@ -28,9 +34,12 @@ class SecondChance:
         self.alone = asyncio.Lock()
         self._load = load
 
-    def is_due(self, termination: Termination, limits: Limits) -> bool:
-        """True for a wall-clock time-out that used little CPU while the host was saturated."""
-        if termination.ending is not Ending.WALL_TIME:
+    def is_due(self, termination: Termination, limits: Limits, deadline: Deadline) -> bool:
+        """True for a wall-clock time-out of a program that wanted CPU and got little, while the host was saturated."""
+        if termination.ending is not Ending.WALL_TIME or self.alone.locked():
             return False
-        granted_s = min(limits.cpu_time_s, limits.wall_time_s)
-        return termination.cpu_s < LITTLE_CPU_SHARE * granted_s and self._load() > SATURATED_LOAD_PER_CORE
+        if deadline.remaining_s() < limits.wall_time_s + SLACK_S:
+            return False
+        granted_s, load = min(limits.cpu_time_s, limits.wall_time_s), self._load()
+        wanted_cpu = termination.cpu_s * load >= FAIR_SHARE * termination.wall_s
+        return load > SATURATED_LOAD_PER_CORE and wanted_cpu and termination.cpu_s < LITTLE_CPU_SHARE * granted_s

@@ -186,7 +186,7 @@ async def _judged(
         payloads=(json.dumps(payload).encode(),),
     )
     report = await _one_run(backend, program, task.limits, deadline)
-    if second_chance.is_due(report.submission, task.limits):
+    if second_chance.is_due(report.submission, task.limits, deadline):
         async with second_chance.alone:
             report = await _one_run(backend, program, task.limits, deadline)
     return report

@@ -61,7 +61,7 @@ async def _run_from(
     outcome = Next.DONE
     async with backend.run(program, task.limits, deadline_s=deadline.remaining_s()) as execution:
         async for termination in execution:
-            if second_chance.is_due(termination, task.limits):
+            if second_chance.is_due(termination, task.limits, deadline):
                 outcome = Next.ALONE
                 break
             if task.checker is not None:
