@@ -102,6 +102,7 @@ class _Flight:
     stdin: bytes
     size_bytes: int
     answer: asyncio.Future[Answer]
+    deadline: Deadline  # of whoever waits longest
     waiters: int = 0
     left_at: float = 0.0
     alone: bool = False  # not together with other inputs: one of them may have brought the sandbox down
@@ -187,7 +188,7 @@ class Runs:
             return known
         try:
             async with asyncio.timeout(max(0.0, deadline.remaining_s())):
-                return await self._fly(run, program_key, key)
+                return await self._fly(run, program_key, key, deadline)
         except TimeoutError:
             raise DeadlineExceeded("the program had not ended when the time for an answer was up") from None
 
@@ -202,15 +203,16 @@ class Runs:
             self._settle(flight, InfrastructureFault("the service is stopping"))
         self._queues.clear()
 
-    async def _fly(self, run: Run, program_key: bytes, key: bytes) -> Termination:
+    async def _fly(self, run: Run, program_key: bytes, key: bytes, deadline: Deadline) -> Termination:
         flight = self._flights.get(key)
         if flight is None:
             await self._make_room(run.size_bytes())
             flight = self._flights.get(key)  # another may have been quicker
         if flight is None:
-            flight = self._enqueue(run, program_key, key)
+            flight = self._enqueue(run, program_key, key, deadline)
         else:
             self._metrics.plain_run("flight")
+            flight.deadline = max(flight.deadline, deadline, key=lambda d: d.at)
         flight.waiters += 1
         try:
             answer = await asyncio.shield(flight.answer)
@@ -228,7 +230,7 @@ class Runs:
             self._wanting_room.append(room)
             await room
 
-    def _enqueue(self, run: Run, program_key: bytes, key: bytes) -> _Flight:
+    def _enqueue(self, run: Run, program_key: bytes, key: bytes, deadline: Deadline) -> _Flight:
         if self._closed:
             raise InfrastructureFault("the service is stopping")
         self._metrics.plain_run("real")
@@ -236,7 +238,7 @@ class Runs:
         if queue is None:
             queue = self._queues[program_key] = _Queue(run)
         size = run.size_bytes()
-        flight = _Flight(key, run.stdin, size, asyncio.get_running_loop().create_future())
+        flight = _Flight(key, run.stdin, size, asyncio.get_running_loop().create_future(), deadline)
         self._bytes += size
         self._flights[key] = flight
         queue.flights.append(flight)
@@ -322,7 +324,7 @@ class Runs:
         """Answer each run as soon as it has ended. Leaves early after a time limit, so that others get their turn."""
         async for termination in execution:
             flight = waiting[0]
-            if not flight.had_second_chance and self._second_chance.is_due(termination, limits):
+            if not flight.had_second_chance and self._second_chance.is_due(termination, limits, flight.deadline):
                 flight.had_second_chance = True
                 waiting.rotate(-1)  # last of what is run again
                 return

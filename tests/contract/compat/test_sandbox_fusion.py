@@ -33,7 +33,7 @@ async def answer(service: Any, code: str, **more: Any) -> dict[str, Any]:
 
 async def test_a_good_run_is_a_success(service: Any) -> None:
     got = await answer(service, "print(int(input()) + 1)", stdin="41")
-    seconds = got["run_result"].pop("execution_time")
+    seconds, cpu = got["run_result"].pop("execution_time"), got["run_result"].pop("cpu_time")
     assert got == {
         "status": "Success",
         "message": "",
@@ -43,6 +43,7 @@ async def test_a_good_run_is_a_success(service: Any) -> None:
         "files": {},
     }
     assert 0 < seconds < 10
+    assert 0 < cpu < 10
 
 
 async def test_an_exception_is_a_failed_finished_run(service: Any) -> None:

@@ -163,7 +163,7 @@ async def test_a_starved_program_gets_a_second_chance(runs_with: MakeRuns, fake:
         return fake.ended(ending=Ending.WALL_TIME) if calls == 1 else fake.ended(b"done")
 
     runs = runs_with(fake.Backend(script))
-    runs._second_chance = SimpleNamespace(is_due=lambda t, limits: t.ending is Ending.WALL_TIME)  # type: ignore[assignment]
+    runs._second_chance = SimpleNamespace(is_due=lambda t, limits, deadline: t.ending is Ending.WALL_TIME)  # type: ignore[assignment]
     assert (await runs.run(a_run(), soon())).stdout == b"done"
 
 

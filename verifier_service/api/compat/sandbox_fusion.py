@@ -130,11 +130,11 @@ def result_of(ended: Termination, language: str) -> dict[str, Any]:
     if language in COMPILED:
         compile_result = step("Finished", 0.0, 0, b"", b"")
     if ended.ending in (Ending.CPU_TIME, Ending.WALL_TIME):
-        timed_out = step("TimeLimitExceeded", ended.wall_s, None, ended.stdout, ended.stderr)
+        timed_out = step("TimeLimitExceeded", ended.wall_s, None, ended.stdout, ended.stderr, ended.cpu_s)
         return response("Failed", "", compile_result, timed_out)
     code, why = exit_status(ended)
     stderr = ended.stderr if not why else ended.stderr + f"\n{why}\n".encode()
-    finished = step("Finished", ended.wall_s, code, ended.stdout, stderr)
+    finished = step("Finished", ended.wall_s, code, ended.stdout, stderr, ended.cpu_s)
     return response("Success" if code == 0 else "Failed", why, compile_result, finished)
 
 
@@ -153,10 +153,13 @@ def exit_status(ended: Termination) -> tuple[int, str]:
     return KILLED, f"{ended.ending.value.replace('_', ' ')} limit exceeded"
 
 
-def step(status: str, seconds: float, code: int | None, stdout: bytes, stderr: bytes) -> dict[str, Any]:
+def step(
+    status: str, seconds: float, code: int | None, stdout: bytes, stderr: bytes, cpu_s: float | None = None
+) -> dict[str, Any]:
     return {
         "status": status,
         "execution_time": round(seconds, 6),
+        "cpu_time": None if cpu_s is None else round(cpu_s, 6),
         "return_code": code,
         "stdout": text_of(stdout),
         "stderr": text_of(stderr),
