@@ -13,7 +13,7 @@ test-trainer: trainer-env ## the trainer's tests, a short training run against t
 	@VERIFIER_REQUIRE_TRAINER=1 nice $(TRAINER_VENV)/bin/python -m pytest tests/trainer $(PYTEST_ARGS)
 
 lint-trainer: trainer-env ## mypy with torch and TRL installed
-	@$(TRAINER_VENV)/bin/python -m mypy
+	@$(TRAINER_VENV)/bin/python -m mypy -p trainer_client
 
 train-demo: trainer-env ## a tiny model learns arithmetic on this CPU, rewarded by the real service; TRAINER_ARGS="--task code"
 	@nice $(TRAINER_VENV)/bin/trainer-client demo $(TRAINER_ARGS)

@@ -8,9 +8,9 @@ import math
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 
@@ -41,10 +41,19 @@ class DemoResult:
 
 
 def run_demo(
-    name: str, out: Path, console: Console, *, url: str | None = None, steps: int | None = None, seed: int = 0
+    name: str,
+    out: Path,
+    console: Console,
+    *,
+    url: str | None = None,
+    steps: int | None = None,
+    seed: int = 0,
+    rollouts: Literal["off", "colocate"] = "off",
 ) -> DemoResult:
-    """Raises DemoError where the service can't be started."""
+    """rollouts: `colocate` generates with vLLM. Raises DemoError where the service can't be started."""
     task = TASKS[name](seed)
+    if rollouts == "colocate":
+        task = replace(task, hidden=128, heads=2)  # vLLM's attention kernels want heads of 64
     folder = out / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -52,7 +61,7 @@ def run_demo(
         console.print(f"Reward service: {address}", markup=False)
         start = time.monotonic()
         _make_model(task, folder, console, seed)
-        trainer = _train(_config(task, folder, address, steps or task.train_steps, seed), console)
+        trainer = _train(_config(task, folder, address, steps or task.train_steps, seed, rollouts), console)
         seconds = time.monotonic() - start
     return _conclude(trainer, task, folder, console, seconds)
 
@@ -89,7 +98,7 @@ def _make_model(task: Task, folder: Path, console: Console, seed: int) -> None:
         file.writelines(json.dumps(row) + "\n" for row in task.rows)
 
 
-def _config(task: Task, folder: Path, url: str, steps: int, seed: int) -> TrainConfig:
+def _config(task: Task, folder: Path, url: str, steps: int, seed: int, rollouts: str) -> TrainConfig:
     batch = task.prompts_per_batch * task.group_size
     return TrainConfig.model_validate(
         {
@@ -103,6 +112,7 @@ def _config(task: Task, folder: Path, url: str, steps: int, seed: int) -> TrainC
             # Uniform sampling, so that the curve shows the policy and not the choice of prompts.
             "curriculum": {"enabled": task.curriculum},
             "distributed": {"gpu_memory_gib": 16},
+            "vllm": {"mode": rollouts, "max_model_length": 64},
             "grpo": {
                 "loss_type": "grpo",
                 "beta": task.beta,

@@ -38,6 +38,7 @@ class Task:
     learning_rate: float
     beta: float
     curriculum: bool = False
+    heads: int = 4
     environment: dict[str, str] = field(default_factory=dict)
 
 

@@ -37,7 +37,7 @@ def make_tokenizer(texts: Iterable[str], whole: Sequence[str]) -> Any:
     )
 
 
-def make_model(tokenizer: Any, *, hidden: int, layers: int, positions: int, seed: int) -> Any:
+def make_model(tokenizer: Any, *, hidden: int, layers: int, positions: int, seed: int, heads: int = 4) -> Any:
     """A Llama with untied embeddings, weights from `seed`."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -47,8 +47,8 @@ def make_model(tokenizer: Any, *, hidden: int, layers: int, positions: int, seed
         hidden_size=hidden,
         intermediate_size=2 * hidden,
         num_hidden_layers=layers,
-        num_attention_heads=4,
-        num_key_value_heads=4,
+        num_attention_heads=heads,
+        num_key_value_heads=heads,
         max_position_embeddings=positions,
         pad_token_id=tokenizer.pad_token_id,
         bos_token_id=tokenizer.bos_token_id,

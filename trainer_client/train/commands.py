@@ -119,11 +119,14 @@ def demo(
     url: Annotated[str | None, typer.Option(help="A running service; absent: one is started for the demo.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the model, the log and the plot.")] = Path("out/train-demo"),
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    rollouts: Annotated[str, typer.Option(help="off (transformers), or colocate (vLLM).")] = "off",
 ) -> None:
     """Let a tiny model learn on this machine's CPU, in minutes, rewarded by the real service."""
     from trainer_client.demo.run import DemoError, run_demo
 
     try:
-        run_demo(_choice("task", task, ("arithmetic", "code")), out, console, url=url, steps=steps, seed=seed)
+        chosen = _choice("task", task, ("arithmetic", "code"))
+        mode = _choice("rollouts", rollouts, ("off", "colocate"))
+        run_demo(chosen, out, console, url=url, steps=steps, seed=seed, rollouts=mode)
     except (ConfigError, DemoError) as error:
         raise _fail(error) from None

@@ -1,0 +1,30 @@
+"""TRL's trainer with vLLM in its process, on the CPU: weights are synced before each generation, rewards rise."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.trainer, pytest.mark.slow, pytest.mark.timeout(900)]
+ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_LOGGING_LEVEL": "WARNING"}
+
+
+def test_the_demo_learns_with_colocated_rollouts(tmp_path: Path) -> None:
+    """In a process of its own: vLLM keeps what it starts until its process ends."""
+    command = [sys.executable, "-m", "trainer_client.cli", "demo", "--rollouts", "colocate", "--steps", "16", "--out", tmp_path]
+    finished = subprocess.run(
+        command, env={**os.environ, **ENVIRONMENT}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=840, check=False
+    )
+    assert finished.returncode == 0, finished.stdout.decode(errors="replace")[-3000:]
+    history = json.loads((tmp_path / "arithmetic" / "history.json").read_text())
+    rewards = [entry["reward"] for entry in history if "reward" in entry]
+    assert len(rewards) == 16
+    assert sum(rewards[-4:]) / 4 > sum(rewards[:4]) / 4
+    # What vLLM samples from is what is trained: its log-probabilities are the trainer's, up to kernels' rounding.
+    gaps = [entry["sampling/sampling_logp_difference/max"] for entry in history if "reward" in entry]
+    assert max(gaps) < 0.05
