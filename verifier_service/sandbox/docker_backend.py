@@ -91,7 +91,7 @@ def _owner_is_gone(labels: dict[str, str]) -> bool:
 def reap_orphans(client: docker.DockerClient) -> int:
     """Remove labelled containers whose owner is gone; how many."""
     reaped = 0
-    for container in client.containers.list(all=True, filters={"label": f"{LABEL}=slot"}):
+    for container in client.containers.list(all=True, ignore_removed=True, filters={"label": f"{LABEL}=slot"}):
         if _owner_is_gone(container.labels):
             with suppress(docker.errors.NotFound, docker.errors.APIError):
                 container.remove(force=True)
@@ -239,7 +239,7 @@ class DockerSlots:
         """Blocking: remove every container of this instance, whatever became of its slot."""
         with suppress(*_TROUBLE):
             filters: dict[str, str | list[str] | bool] = {"label": f"{LABEL}.instance={self.instance}"}
-            for container in self.client().containers.list(all=True, filters=filters):
+            for container in self.client().containers.list(all=True, ignore_removed=True, filters=filters):
                 _remove(container)
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ that the zygote shares.
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import gc
 import os
@@ -15,6 +16,7 @@ from contextlib import suppress
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
+from . import warm
 from .zygote import WORK, Entry, SetupFailed, become, unpack_work
 
 PATH = WORK + "/solution.py"
@@ -34,7 +36,7 @@ def program_entry(setup: bytes) -> Entry:
             os.write(fds[0], FAILED_TO_COMPILE)
             print_compile_error(error)
             os._exit(1)
-        os.closerange(3, 128)
+        os.closerange(3, 64)
         run_main(code, source, args)
 
     return entry
@@ -85,6 +87,10 @@ def enter(uid: int, limits: tuple[int, int, int, int], files: list[tuple[bytes, 
 _LOOKS_AT_ITSELF = (b"__file__", b"argv", b"inspect", b"solution", b"spawn", b"forkserver", b"runpy")
 
 
+# Without these words no object of a program's says or writes anything as it goes.
+_SPEAKS_AT_THE_END = (b"__del__", b"yield", b"open(", b"weakref", b"IOWrapper", b"Buffered", b"FileIO", b"finally", b"with ")
+
+
 def run_main(code: CodeType, source: bytes, args: list[str]) -> None:
     """Run the code as the main module and end the process. Never returns."""
     main = ModuleType("__main__")
@@ -95,13 +101,14 @@ def run_main(code: CodeType, source: bytes, args: list[str]) -> None:
         with open(PATH, "wb") as file:
             file.write(source)
     status = 0
+    warm.catch_up(source)
     try:
         exec(code, main.__dict__)  # noqa: S102 - the sandbox is this line's purpose
     except SystemExit as leaving:
         status = _exit_status(leaving)
     except BaseException as error:
         status = report_error(error, source)
-    finish(main, status)
+    finish(main, status, any(word in source for word in _SPEAKS_AT_THE_END))
 
 
 def _exit_status(leaving: SystemExit) -> int:
@@ -140,21 +147,22 @@ def report_error(error: BaseException, source: bytes) -> int:
     return 1
 
 
-def finish(main: ModuleType, status: int) -> None:
-    """What the interpreter does on its way out, as far as a program can tell; then leave at once."""
+def finish(main: ModuleType, status: int, tidy: bool) -> None:
+    """What the interpreter does on its way out, as far as a program can tell; then leave at once.
+
+    `tidy`: let go of the main module's objects, as something of them may speak as it goes.
+    """
     threading = sys.modules.get("threading")
     try:
         if threading is not None:
             threading._shutdown()
-        import atexit
-
         atexit._run_exitfuncs()
     except BaseException as error:
         unraisable: Any = _Unraisable(type(error), error, error.__traceback__, None, None)
         sys.unraisablehook(unraisable)
     if not _flush():
         status = status or 120
-    if threading is None or threading.active_count() == 1:
+    if tidy and (threading is None or threading.active_count() == 1):
         # Objects of the program that say or write something as they go: files of its own, __del__, finally blocks.
         names = main.__dict__
         for name in [name for name in names if name[:1] == "_" and name not in ("__builtins__", "__name__")]:

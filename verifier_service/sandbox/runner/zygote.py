@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import _socket
 import fcntl
-import gc
 import marshal
 import os
 import resource
@@ -19,6 +18,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from . import warm
+
 WORK = "/box/work"
 CONTROL_FD = 3
 SETUP_FD = 4
@@ -27,7 +28,7 @@ _FDS = struct.Struct("=6i")
 
 # What submissions usually import; loading it once here is what makes a run cheap.
 PRELUDE = (
-    "abc array bisect collections collections.abc contextlib copy dataclasses datetime decimal enum fractions functools"
+    "abc array atexit bisect collections collections.abc contextlib copy dataclasses datetime decimal enum fractions functools"
     " heapq io itertools json linecache math numbers operator os os.path random re statistics string struct sys textwrap"
     " threading time traceback types typing weakref"
 )
@@ -131,8 +132,7 @@ def _sub_zygote(fds: list[int], entries: Entries, letter: bytes) -> None:
 
 def loop(control: _socket.socket, entry: Entry, entries: Entries) -> None:
     """Serve orders until the runner closes the other end."""
-    gc.collect()
-    gc.freeze()
+    warm.settle()
     clock, fork, wait, close = time.monotonic, os.fork, os.wait4, os.close
     while True:
         order, fds = _receive_order(control)
@@ -199,11 +199,14 @@ def start_first(with_numpy: bool, entries: Entries) -> tuple[int, _socket.socket
 def import_prelude(with_numpy: bool) -> None:
     import importlib
 
+    warm.hold_fork_hooks()
     for name in PRELUDE.split():
         importlib.import_module(name)
     if with_numpy:
         importlib.import_module("numpy")
+    warm.release_fork_hooks()
     sys.path[:0] = [WORK]
+    warm.rehearse()
 
 
 def pack_work(*values: Any) -> bytes:
