@@ -18,7 +18,10 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one case (one process tree), all hard. Wall time counts from the case's start inside the slot."""
+    """Limits of one case (one process tree), all hard. Wall time counts from the case's start inside the slot.
+
+    `output_bytes` is stdout's; as much of stderr is kept, the rest of it is dropped, and only 16 times as much ends a case.
+    """
 
     cpu_time_s: float = 10.0
     wall_time_s: float = 20.0

@@ -17,10 +17,10 @@ async def cpu_time_of_one_process_is_limited(backend: SandboxBackend) -> None:
 async def cpu_time_counts_children(backend: SandboxBackend) -> None:
     source = "import os\nfor _ in range(3):\n    if os.fork() == 0:\n        while True: pass\nos.wait()"
     started = time.monotonic()
-    await expect_ending(backend, source, Ending.CPU_TIME, cpu_time_s=0.8, wall_time_s=20.0)
-    assert time.monotonic() - started < 10
+    await expect_ending(backend, source, Ending.CPU_TIME, cpu_time_s=0.8, wall_time_s=60.0)
+    assert time.monotonic() - started < 40
     source = "import os\nfor _ in range(20):\n    if os.fork() == 0:\n        for i in range(10 ** 9): pass\n    os.wait()"
-    await expect_ending(backend, source, Ending.CPU_TIME, cpu_time_s=0.8, wall_time_s=20.0)
+    await expect_ending(backend, source, Ending.CPU_TIME, cpu_time_s=0.8, wall_time_s=60.0)
     await still_well(backend)
 
 
@@ -64,8 +64,8 @@ for _ in range(8):
 os.wait()
 """
     started = time.monotonic()
-    await expect_ending(backend, source, Ending.MEMORY, memory_mb=64, wall_time_s=20.0)
-    assert time.monotonic() - started < 15
+    await expect_ending(backend, source, Ending.MEMORY, memory_mb=64, wall_time_s=60.0)
+    assert time.monotonic() - started < 40
     await still_well(backend)
 
 
@@ -136,8 +136,8 @@ async def an_output_flood_is_cut(backend: SandboxBackend) -> None:
     for stream in (1, 2):
         source = f"import os\nwhile True: os.write({stream}, b'x' * 65536)"
         started = time.monotonic()
-        end = await expect_ending(backend, source, Ending.OUTPUT, output_bytes=200_000, wall_time_s=20.0)
-        assert time.monotonic() - started < 10
+        end = await expect_ending(backend, source, Ending.OUTPUT, output_bytes=200_000, wall_time_s=60.0)
+        assert time.monotonic() - started < 40
         assert len(end.stdout) + len(end.stderr) == 200_000
     source = "import os\nif os.fork() == 0:\n    while True: os.write(1, b'y' * 65536)\nos.wait()"
     await expect_ending(backend, source, Ending.OUTPUT, output_bytes=200_000)
@@ -175,13 +175,13 @@ async def descriptors_run_out_for_the_program_alone(backend: SandboxBackend) -> 
 async def grandchildren_do_not_hold_the_end_back(backend: SandboxBackend) -> None:
     source = "import os, time\nif os.fork() == 0:\n    time.sleep(60)\nelse:\n    print('parent')"
     started = time.monotonic()
-    end = await run(backend, source, wall_time_s=20.0)
+    end = await run(backend, source, wall_time_s=60.0)
     assert end.ending is Ending.EXITED, end
     assert end.stdout == b"parent\n"
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 40
     assert any("left" in sign for sign in end.tamper), end
     source = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.closerange(0, 64)\n        time.sleep(60)\n    os._exit(0)\nos.wait()\nprint('daemon')"
-    end = await run(backend, source, wall_time_s=20.0)
+    end = await run(backend, source, wall_time_s=60.0)
     assert end.stdout == b"daemon\n"
     assert any("left" in sign for sign in end.tamper), end
     await still_well(backend)

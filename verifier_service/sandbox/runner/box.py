@@ -25,6 +25,7 @@ class Box:
 
     def __init__(self, owner: int) -> None:
         self.owner = owner
+        self._self = os.getuid()
         self.made = False
         if os.path.isdir(QUEUES):
             try:
@@ -40,10 +41,10 @@ class Box:
 
     def make(self) -> None:
         """A fresh work folder."""
-        if self.owner == os.getuid():
+        if self.owner == self._self:
             os.chmod(BOX, 0o711)  # where all share a uid, a program may have changed it
         os.mkdir(WORK, 0o700)
-        if self.owner != os.getuid():
+        if self.owner != self._self:
             os.chown(WORK, self.owner, self.owner)
         self.made = True
 
@@ -73,8 +74,8 @@ class Box:
         if _inodes(BOX) != self._box_inodes:
             wipe(BOX)
             signs.append("left files outside the work folder")
-        if _inodes(BOX) != self._box_inodes:
-            raise NotEmpty("files that have no name")
+            if _inodes(BOX) != self._box_inodes:
+                raise NotEmpty("files that have no name")
         return signs
 
 

@@ -10,6 +10,9 @@ from typing import NamedTuple
 from . import wire
 from .zygote import ENDED, pack_message, send_order
 
+
+SELF = os.getuid()
+PIPE_BYTES = 1 << 16  # what a new pipe takes without a reader
 STDERR_SLACK = 16  # times the output limit that a program may write to stderr, of which one time is kept
 
 
@@ -55,15 +58,13 @@ class Child:
         in_r, self.stdin = os.pipe()
         self.stdout, out_w = os.pipe()
         self.stderr, err_w = os.pipe()
-        if uid != os.getuid():
+        if uid != SELF:
             for fd in (in_r, out_w, err_w):
                 os.fchown(fd, uid, uid)  # so that /dev/stdin and its like can be opened
         send_order(self.control, b"P", [theirs.fileno(), in_r, out_w, err_w, *extra_fds])
         theirs.close()
         for fd in (in_r, out_w, err_w, *extra_fds):
             os.close(fd)
-        os.set_blocking(self.stdout, False)
-        os.set_blocking(self.stderr, False)
         self._pid = 0
         self.limits = wire.WireLimits(0, 0, 0, 0, 0, 0)
         self.emit = -1
@@ -91,7 +92,8 @@ class Child:
         self.limits = limits
         self.room = limits.output_bytes
         self.stderr_room, self.stderr_slack = limits.output_bytes, STDERR_SLACK * limits.output_bytes
-        os.set_blocking(self.stdin, False)
+        if len(stdin) > PIPE_BYTES:
+            os.set_blocking(self.stdin, False)
         self.pending_input = memoryview(stdin)
         self.feed()
         self.work.sendall(pack_message(work))
@@ -110,51 +112,41 @@ class Child:
         os.close(self.stdin)
         self.stdin = -1
 
-    def drain(self, fd: int) -> bool:
-        """Read what is there; True if the output limit is passed. Output is cut at the limit."""
-        kept = self.out if fd == self.stdout else self.err
-        while True:
-            try:
-                chunk = os.read(fd, 1 << 16)
-            except BlockingIOError:
-                return False
-            if not chunk:
-                if fd == self.stdout:
-                    self.stdout = -1
-                else:
-                    self.stderr = -1
-                os.close(fd)
-                return False
-            if fd == self.stderr:
-                if self._take_stderr(chunk):
-                    return True
-            elif len(chunk) > self.room:
-                kept.append(chunk[: self.room])
-                self.room = 0
-                self.over = True
-                return True
+    def take(self, fd: int) -> int:
+        """Read once from stdout or stderr, which has something or has ended; how much. Output is cut at the limit."""
+        chunk = os.read(fd, PIPE_BYTES)
+        if not chunk:
+            os.close(fd)
+            if fd == self.stdout:
+                self.stdout = -1
             else:
-                kept.append(chunk)
-                self.room -= len(chunk)
-            if len(chunk) < 1 << 12:
-                return False  # most likely all; what comes later is read later
+                self.stderr = -1
+            return 0
+        if fd == self.stderr:
+            self._take_stderr(chunk)
+        elif len(chunk) > self.room:
+            self.out.append(chunk[: self.room])
+            self.room = 0
+            self.over = True
+        else:
+            self.out.append(chunk)
+            self.room -= len(chunk)
+        return len(chunk)
 
-    def _take_stderr(self, chunk: bytes) -> bool:
-        """Keep what has room and drop the rest: debug text is no answer. True when even that has no end."""
+    def _take_stderr(self, chunk: bytes) -> None:
+        """Keep what has room and drop the rest: debug text is no answer, until even that has no end."""
         if self.stderr_room:
             self.err.append(chunk[: self.stderr_room])
             self.stderr_room -= min(len(chunk), self.stderr_room)
         self.stderr_slack -= len(chunk)
-        self.over = self.stderr_slack < 0
-        return self.over
+        self.over = self.over or self.stderr_slack < 0
 
-    def drain_all(self) -> None:
-        for fd in (self.stdout, self.stderr):
-            while fd >= 0 and fd in (self.stdout, self.stderr) and not self.over:  # drain closes it at the end
-                before = self.room, self.stderr_slack
-                self.drain(fd)
-                if (self.room, self.stderr_slack) == before:
-                    break
+    def take_rest(self) -> None:
+        """All that is left in the pipes, once nobody is left to write: a short read is then the last."""
+        for name in ("stdout", "stderr"):
+            fd = getattr(self, name)
+            while fd >= 0 and not self.over and self.take(fd) == PIPE_BYTES:
+                pass
 
     def take_end(self) -> None:
         """Read the zygote's word on the end."""

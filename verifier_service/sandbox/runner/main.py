@@ -37,7 +37,7 @@ class Host:
         self.run_id = -1
 
     def _more(self) -> None:
-        chunk = os.read(0, 1 << 18)
+        chunk = os.read(0, 1 << 16 if len(self.buffer) < 1 << 20 else 1 << 20)
         if not chunk:
             raise Stopped
         self.buffer += chunk

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from . import procs, wire
 from .box import Box, NotEmpty
 from .cgroup import Cgroup
-from .child import Child, Zygote, ZygoteDied, receive
+from .child import SELF, Child, Zygote, ZygoteDied, receive
 from .watch import GRACE_S, KILL_S, Broken, Watcher
 from .zygote import Entries, pack_message, pack_work, send_order, start_first
 
+OOM_TAKES_S = 0.01  # no program fills a slot's memory in less
 NUMPY_SETUP = b"numpy"
 SPARE_SPACE_MB = 1024  # address space is more than memory: stacks, libraries, arenas
 MEMORY_ERROR = b"MemoryError"
@@ -48,6 +49,7 @@ class Slot:
         self.box = Box(self.submission_uid)
         self.box.make()
         self.peak = 0
+        self.oom = cgroup.oom_kills()
         self.reason = ""
         self.dead = ""  # why this slot ends with the present program
         self.stopped = False
@@ -168,7 +170,7 @@ class Slot:
         limits = run.limits
         args = [arg.decode("utf-8", "surrogateescape") for arg in run.args]
         work = pack_work(self.submission_uid, self._rlimits(limits), args, run.files, source)
-        watcher = Watcher([child], self.own, self.cgroup, self.listener, self.host)
+        watcher = Watcher([child], self.own, self.cgroup, self.listener, self.host, self.oom)
         try:
             child.give(work, limits, stdin)
             (end,) = self._watch(watcher)
@@ -186,7 +188,7 @@ class Slot:
             signs: tuple[str, ...]
             if oom is not None and watcher.oom is not None and oom > watcher.oom:
                 self.dead, ending, signs = "oom", "memory", ()
-            elif self.submission_uid == os.getuid():
+            elif self.submission_uid == SELF:
                 self.dead, ending, signs = "tamper", "signalled", ("killed the process that started it",)
             else:
                 raise Broken(str(error)) from error
@@ -198,7 +200,7 @@ class Slot:
 
     def _rlimits(self, limits: wire.WireLimits) -> tuple[int, int, int, int]:
         """CPU seconds (one more than allowed, so that passing it is seen), processes, file bytes, address space."""
-        own = len(self.own) if self.submission_uid == os.getuid() else 0
+        own = len(self.own) if self.submission_uid == SELF else 0
         space = 0 if self.cgroup.memory_bytes() is not None else (limits.memory_mb + SPARE_SPACE_MB) << 20
         return int(limits.cpu_time_s) + 1, limits.processes + own, limits.file_bytes, space
 
@@ -271,6 +273,7 @@ class Slot:
             self.cgroup,
             self.listener,
             self.host,
+            self.oom,
             lambda data: send(wire.frame(wire.EMIT, wire.pack_emit(run.run_id, index, data))),
         )
         try:
@@ -290,7 +293,10 @@ class Slot:
     def _finish(self, watcher: Watcher) -> list[wire.WireTermination]:
         """Kill what is left, take the last output, look at the limits, reset, and prove it."""
         natural = all(child.cause in (None, "stopped") for child in watcher.children)
-        left, orphans_cpu_s = procs.wait_gone(self.own, GRACE_S if natural else 0.0)
+        left: set[int] = set()
+        orphans_cpu_s = 0.0
+        if self.cgroup.tasks() != len(self.own):  # zombies count, too: equality proves that nobody is left
+            left, orphans_cpu_s = procs.wait_gone(self.own, GRACE_S if natural else 0.0)
         if left:
             running = procs.alive(left)
             if natural and running:
@@ -300,15 +306,10 @@ class Slot:
                 child.crowded = child.crowded or (natural and len(left) + 1 >= child.limits.processes)
             orphans_cpu_s += self._kill_left(watcher, left)
         for child in watcher.children:
-            child.drain_all()
-        self._cgroup_causes(watcher, bool(left))
-        full = [child.limits.file_bytes and self.box.disk_full(child.limits.file_bytes) for child in watcher.children[:1]]
+            child.take_rest()
+        if left or any(child.failed or child.end.at - child.started > OOM_TAKES_S for child in watcher.children if child.end):
+            self._cgroup_causes(watcher, bool(left))
         ends = [self._termination(child, watcher, orphans_cpu_s) for child in watcher.children]
-        for i, end in enumerate(ends):
-            if watcher.children[i].over and end.ending in ("exited", "signalled"):
-                ends[i] = end._replace(ending="output")
-            elif i == 0 and full[0] and end.ending in ("exited", "signalled") and (end.exit_code or end.signal):
-                ends[i] = end._replace(ending="file_size")
         try:
             signs = self.box.reset()
             self.box.make()
@@ -327,7 +328,7 @@ class Slot:
             if time.monotonic() > deadline:
                 raise Broken(f"{len(left)} process(es) outlive SIGKILL")
             for child in watcher.children:
-                if child.uid != os.getuid():
+                if child.uid != SELF:
                     procs.kill_uid(child.uid)
                 else:
                     procs.kill_each(left)
@@ -342,6 +343,7 @@ class Slot:
         """
         oom = self.cgroup.oom_kills()
         memory = oom is not None and watcher.oom is not None and oom > watcher.oom
+        self.oom = oom
         peak = self.cgroup.tasks_peak() or 0
         grown, self.peak = peak > self.peak, max(peak, self.peak)
         others = watcher.rest + len(watcher.children) - 1
@@ -372,11 +374,15 @@ class Slot:
         elif number == signal.SIGXFSZ:
             ending = "file_size"
         elif number:
-            ending = "signalled"
+            ending = "output" if child.over else "signalled"
         elif exit_code and child.compile_failed():
             ending = "compile_error"
+        elif child.over:
+            ending = "output"
         elif exit_code == 1 and stderr.rstrip().rpartition(b"\n")[2].startswith(MEMORY_ERROR):
             ending = "memory"
+        elif exit_code and child is watcher.children[0] and self.box.disk_full(limits.file_bytes):
+            ending = "file_size"
         else:
             ending = "exited"
         if ending not in ("exited", "compile_error"):

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from . import procs, seccomp, wire
 from .box import files_bytes, files_count
 from .cgroup import Cgroup
-from .child import Child, ZygoteDied
+from .child import SELF, Child, ZygoteDied
 from .harness import EMIT_HEADER
 
-QUIET_S = 0.004
+QUIET_S = 0.006
 TICK_S = 0.02
 GRACE_S = 0.03  # for what ends by itself just after its parent
 KILL_S = 10.0
@@ -44,9 +44,11 @@ class Watcher:
         cgroup: Cgroup,
         listener: int | None,
         host: Callable[[], bool],
+        oom: int | None,
         on_emit: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`host` reads what the host sent and says whether it wants this run stopped."""
+        """`host` reads what the host sent and says whether it wants this run stopped; `oom` is how many OOM kills the
+        container has seen before."""
         self.children = children
         self.own = own
         self.cgroup = cgroup
@@ -55,8 +57,8 @@ class Watcher:
         self.on_emit = on_emit
         self.signs: list[str] = []
         self.stop = False
-        self.oom = cgroup.oom_kills()
-        self.cpu = cgroup.cpu_s()
+        self.oom = oom
+        self.cpu: float | None = None  # the counter at the first look, some milliseconds in
         self.rest = len(own)
         self.inherited_bytes = -1
         self.emitted_room = 64 << 20
@@ -70,7 +72,7 @@ class Watcher:
             os.kill(child.pid, signal.SIGKILL)  # it may not have taken its uid yet
         except OSError:
             pass
-        if child.uid != os.getuid():
+        if child.uid != SELF:
             procs.kill_uid(child.uid)
         else:
             others = {other.pid for other in self.children if other is not child and other.end is None}
@@ -80,13 +82,13 @@ class Watcher:
     def run(self) -> None:
         """Until every child has ended. The children's work has been given just now."""
         poll = select.poll()
+        start = time.monotonic()
         for child in self.children:
-            child.started = time.monotonic()
-            poll.register(child.control.fileno(), select.POLLIN)
+            child.started = start
+            poll.register(child.control, select.POLLIN)
         poll.register(0, select.POLLIN)
         if self.listener is not None:
             poll.register(self.listener, select.POLLIN)
-        start = time.monotonic()
         quiet = all(child.stdin < 0 and child.emit < 0 for child in self.children)
         wait_s = QUIET_S
         while any(child.end is None for child in self.children):
@@ -129,7 +131,8 @@ class Watcher:
                 if child.stdin < 0:
                     poll.unregister(fd)
             elif fd in (child.stdout, child.stderr):
-                if child.drain(fd):
+                child.take(fd)
+                if child.over:
                     self.kill(child, "output")
                 if fd not in (child.stdout, child.stderr):
                     poll.unregister(fd)
@@ -224,11 +227,13 @@ class Watcher:
     def _usage(self, child: Child) -> tuple[float, int, int | None]:
         """CPU seconds, tasks and, where no cgroup holds the memory, bytes of the child's tree."""
         cpu_s, tasks = self.cgroup.cpu_s(), self.cgroup.tasks()
+        if self.cpu is None:
+            self.cpu = cpu_s
         if len(self.children) == 1 and cpu_s is not None and self.cpu is not None and tasks is not None:
             return cpu_s - self.cpu, tasks - self.rest, None
         if self.inherited_bytes < 0:
             self.inherited_bytes = procs.own_memory(child.zygote.pid)
-        shared = child.uid == os.getuid()
+        shared = child.uid == SELF
         if shared and len(self.children) > 1:
             usage = procs.usage_of({child.pid}, None, self.inherited_bytes)
         else:

@@ -68,7 +68,7 @@ def pack_message(data: bytes) -> bytes:
 
 def read_message(fd: int) -> bytes:
     """One length-prefixed message; empty if the other end closed instead."""
-    data = os.read(fd, 1 << 16)
+    data = os.read(fd, 1 << 13)
     if len(data) < 4:
         return b""
     (size,) = struct.unpack_from("=I", data)
@@ -89,12 +89,6 @@ def become(uid: int, limits: tuple[int, int, int, int]) -> None:
     bytes of address space where no cgroup holds the memory, else 0)."""
     os.setsid()
     cpu_s, processes, file_bytes, space = limits
-    try:
-        score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
-        os.write(score, b"1000")  # out of memory, the kernel takes the submission, not the zygotes
-        os.close(score)
-    except PermissionError:
-        pass  # where all share a uid and nobody may look into a neighbour, not even at this
     if space:
         resource.setrlimit(resource.RLIMIT_AS, (space, space))
     if uid != os.getuid():
@@ -133,7 +127,7 @@ def _sub_zygote(fds: list[int], entries: Entries, letter: bytes) -> None:
 def loop(control: _socket.socket, entry: Entry, entries: Entries) -> None:
     """Serve orders until the runner closes the other end."""
     warm.settle()
-    clock, fork, wait, close = time.monotonic, os.fork, os.wait4, os.close
+    clock, fork, wait, close = time.monotonic, os.fork, os.wait4, os.closerange
     while True:
         order, fds = _receive_order(control)
         if order[:1] == b"W":
@@ -146,8 +140,7 @@ def loop(control: _socket.socket, entry: Entry, entries: Entries) -> None:
             if order == b"P":
                 _child(fds, entry)
             _sub_zygote(fds, entries, order[1:])
-        for fd in fds:
-            close(fd)
+        close(min(fds), max(fds) + 1)  # they came together, and lie together
         control.send(struct.pack("=i", pid))
         if order == b"P":
             _, status, usage = wait(pid, 0)
@@ -171,6 +164,16 @@ def clean_environment() -> None:
     os.environ.update(PATH="/usr/local/bin:/usr/bin:/bin", HOME=WORK, LANG="C.UTF-8", TMPDIR="/tmp", USER="sandbox")  # noqa: S108
 
 
+def _be_first_to_go() -> None:
+    """Out of memory, the kernel takes a zygote or what it forked, whichever is largest, and never the runner."""
+    try:
+        score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(score, b"1000")
+        os.close(score)
+    except PermissionError:
+        pass  # where nobody may look into a process of its own uid, not even at this
+
+
 def start_first(with_numpy: bool, entries: Entries) -> tuple[int, _socket.socket]:
     """Fork a first zygote off the runner, before the runner has seen anything; its pid and control socket.
 
@@ -182,6 +185,7 @@ def start_first(with_numpy: bool, entries: Entries) -> tuple[int, _socket.socket
         theirs.close()
         return pid, ours
     try:
+        _be_first_to_go()
         control = _settle(theirs.detach(), os.open("/dev/null", os.O_RDONLY))
         os.close(SETUP_FD)
         clean_environment()
