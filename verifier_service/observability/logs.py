@@ -42,7 +42,7 @@ def configure_logs(settings: Settings) -> None:
         _cut,
     ]
     renderer: list[structlog.typing.Processor] = (
-        [_escape, structlog.dev.ConsoleRenderer()]
+        [_escape, structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]  # no locals: golds
         if console
         else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     )

@@ -30,7 +30,7 @@ class Metrics:
             "verifier_reused", "Verdicts that needed no run.", ["source"], registry=r
         )  # group: twin in its group; cache: earlier request; flight: same work under way
         self._plain_runs = Counter(
-            "verifier_plain_runs", "Plain runs asked for by compatibility routes, by how they were answered.", ["source"], registry=r
+            "verifier_plain_runs", "Plain runs of compatibility routes, by how they were answered.", ["source"], registry=r
         )  # real: in a slot; cache: an earlier run; flight: the same run under way
         self._stage = Histogram(
             "verifier_stage_seconds",
