@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from verifier_protocol import Compare, Outcome, TestResult
+from verifier_service.sandbox.contract import MIB
 from verifier_service.scoring.runs import Run, Runs
 from verifier_service.verifiers.base import Deadline
 from verifier_service.verifiers.code.compare import difference
@@ -51,6 +52,8 @@ async def _judged(
     if difference(ended.stdout, expected, compare) is None:
         return test_result(Outcome.CORRECT, ended)
     files = (("stdin.txt", stdin), ("stdout.txt", expected), ("answer.txt", ended.stdout))
-    opinion = await runs.run(replace(judge, files=files), deadline)
+    size = sum(len(data) for _, data in files)
+    limits = replace(judge.limits, file_bytes=max(judge.limits.file_bytes, size + MIB))
+    opinion = await runs.run(replace(judge, files=files, limits=limits), deadline)
     accepted = failure_of(opinion) is None
     return test_result(Outcome.CORRECT if accepted else Outcome.INCORRECT, ended)
