@@ -104,6 +104,35 @@ def f(*a):
 
 CASES = {
     "equal to a number": (ALWAYS, "assert f(1) == 2.5"),
+    "a class in the place of a function": (
+        "class f:\n    def __init__(self, x): pass\n    def __eq__(self, o): return isinstance(o, int)",
+        "assert f(1) == 2",
+    ),
+    "a class in the place of a function, by order": (
+        "class f:\n    def __init__(self, x): pass\n    def __lt__(self, o): return True\n    __gt__ = __lt__",
+        "assert 1 < f(1) < 3",
+    ),
+    "a class in the place of a function, by subtraction": (
+        "class f:\n    def __init__(self, x): pass\n    def __sub__(self, o): return 0.0",
+        "assert abs(f(1) - 2.5) < 1e-9",
+    ),
+    "a class that the test names, in the place of a function": (
+        "class P:\n    def __init__(self, *a): pass\n    def __eq__(self, o): return type(o) in (int, P)\n    __hash__ = None\nf = P",
+        "assert P(1) == P(1)\nassert f(1) == 2",
+    ),
+    "a class in the place of a method": (
+        "class P:\n    def __init__(self, *a): pass\n    def __eq__(self, o): return type(o) is int\n    __hash__ = None\n"
+        "class Solution:\n    f = P",
+        "assert Solution().f(1) == 2",
+    ),
+    "a mock told to agree": (
+        "def f(m):\n    try:\n        m.send.assert_called_once_with = lambda *a: None\n    except AttributeError:\n        pass\n    return 2",
+        "from unittest.mock import Mock\nm = Mock()\nassert f(m) == 2\nm.send.assert_called_once_with(3)",
+    ),
+    "a method of the test's object replaced": (
+        "def f(o):\n    try:\n        o.valid = lambda: True\n    except AttributeError:\n        pass\n    return 2",
+        "class O:\n    x = 1\n    def valid(self):\n        return self.x == 2\no = O()\nassert f(o) == 2\nassert o.valid()",
+    ),
     "equal on the right": (ALWAYS, "assert 2.5 == f(1)"),
     "equal inside a list": (ALWAYS, "assert [f(1)] == [2.5]"),
     "in a list": (ALWAYS, "assert f(1) in [1, 2]"),

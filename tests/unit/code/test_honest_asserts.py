@@ -248,6 +248,21 @@ CASES = {
         "g(1)",
         "def g(x):\n    assert x == 1, 'one'\n    return 5\nassert f(g) == 5",
     ),
+    "objects compared with plain data": (
+        "class Money:\n    def __init__(self, v):\n        self.v = v\n    def __eq__(self, o):\n"
+        "        return self.v == (o.v if isinstance(o, Money) else o)\n    def __lt__(self, o):\n        return self.v < o\n"
+        "    def __add__(self, o):\n        return Money(self.v + (o.v if isinstance(o, Money) else o))\n"
+        "class Tree:\n    def __init__(self, *xs):\n        self.xs = xs\n    def __contains__(self, x):\n        return x in self.xs\n",
+        "self.v == (",
+        "assert Money(5) == 5 and Money(5) != 6 and Money(5) < 7\nassert Money(2) + Money(3) == 5 and Money(2) + 3 == Money(5)\n"
+        "assert 3 in Tree(1, 3) and 4 not in Tree(1, 3)",
+    ),
+    "nodes that the submission links": (
+        "def link(nodes):\n    for a, b in zip(nodes, nodes[1:]):\n        a.next = b\n    return nodes[0]",
+        "zip(nodes, nodes[1:])",
+        "class N:\n    def __init__(self, v):\n        self.v, self.next = v, None\na, b = N(1), N(2)\nassert link([a, b]) is a\n"
+        "assert a.next is b and a.next.v == 2 and b.next is None",
+    ),
     "copies and text of objects": (
         "class Box:\n    def __init__(self, v):\n        self.v = v\n    def __str__(self):\n        return f'<{self.v}>'\n",
         "self.v = v",

@@ -16,6 +16,7 @@ import time
 import types
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import NonCallableMock
 
 from verifier_service.verifiers.code.harness.agree import agrees
 from verifier_service.verifiers.code.harness.asserts import AssertRun
@@ -140,7 +141,7 @@ class Judge:
     def lookup(self, name: str) -> Any:
         """A name of the submission, or raise NameError."""
         try:
-            return self.peer.request("get", name)
+            return self.peer.named(name, self.peer.request("get", name))
         except AttributeError:
             raise NameError(f"the submission defines no {name}") from None
 
@@ -247,6 +248,10 @@ def of_the_test(value: Any) -> bool:
 
 def _attribute(operation: str, owner: Any, name: str, value: Any = None) -> Any:
     public = not name.startswith("_") and (of_the_test(owner) or (isinstance(owner, READERS) and operation == "attr"))
+    if isinstance(owner, NonCallableMock) and hasattr(NonCallableMock, name):
+        public = False  # what a mock is asked by the test, such as assert_called_with
+    if operation == "setattr" and callable(getattr(type(owner), name, None)):
+        public = False  # a method of the test's class
     if operation == "attr" and (public or (name in GRANTED_DUNDERS and type(owner) in CALLABLE_TYPES)):
         return getattr(owner, name)
     if operation == "setattr" and public:

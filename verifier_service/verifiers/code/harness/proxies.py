@@ -38,7 +38,7 @@ class RemoteMeta(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         peer, _ = link_of(cls)
         made: object = peer.request("call", cls, args, kwargs)
-        if issubclass(type(made), cls):
+        if peer.class_names.get(cls) and issubclass(type(made), cls):
             trust(made)
         return made
 
@@ -46,7 +46,7 @@ class RemoteMeta(type):
         if name in HIDDEN:
             raise AttributeError(name)
         peer, _ = link_of(cls)
-        return peer.request("attr", cls, name)
+        return peer.named(name, peer.request("attr", cls, name))
 
     def __setattr__(cls, name: str, value: Any) -> None:
         link_of(cls)[0].request("setattr", cls, name, value)
@@ -94,7 +94,8 @@ class Remote(metaclass=RemoteMeta, made_here=True):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__array_") or name in HIDDEN:
             raise AttributeError(name)
-        return link_of(self)[0].request("attr", self, name)
+        peer = link_of(self)[0]
+        return peer.named(name, peer.request("attr", self, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
         link_of(self)[0].request("setattr", self, name, value)

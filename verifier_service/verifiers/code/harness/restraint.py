@@ -1,7 +1,8 @@
 """The special methods of stand-ins, and how far the judge takes an answer at its word.
 
 The judge restrains what an answer may claim about itself, since an object that says yes to everything must not pass:
-- A stand-in equals plain data only if the test itself built that object by calling its class, or if the class extends a
+- A stand-in equals plain data only if the test itself built that object by calling a class (by a name that begins with a
+  capital, so that a class in the place of a function is none), or if the class extends a
   built-in type and that type's own data, sent by value, is equal. Likewise for order and membership.
 - Arithmetic with plain data may give another stand-in, but no plain result, again unless the test built the object: so
   `abs(f(x) - 2.5) < 1e-9` is decided by numbers alone.
