@@ -72,6 +72,11 @@ class Executor:
             log.info("executor ready", slots=self._backend.info().slots, socket=str(self._path))
             return
 
+    @property
+    def ready(self) -> bool:
+        """Whether the sandboxes stand and their limits have been proven."""
+        return self._ready
+
     async def aclose(self, drain_s: float) -> None:
         """Take no more programs, let those that run finish for a while, remove everything."""
         self._draining = True
