@@ -1,0 +1,167 @@
+"""Containers come and go as they should: after crashes, kills and an engine's trouble, nothing stays and all recovers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+import pytest_asyncio
+
+from verifier_service.sandbox import docker_backend
+from verifier_service.sandbox.conformance.programs import expect_output, run, still_well
+from verifier_service.sandbox.contract import Ending, Limits, Program, SandboxFault
+from verifier_service.sandbox.docker_backend import LABEL, DockerBackend
+from verifier_service.sandbox.select import make_docker_backend
+from verifier_service.settings import Settings
+
+pytestmark = pytest.mark.docker
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def engine() -> Iterator[docker.DockerClient]:
+    client = docker.from_env()
+    yield client
+    client.close()
+
+
+@pytest_asyncio.fixture
+async def backend() -> AsyncIterator[DockerBackend]:
+    made = make_docker_backend(Settings(sandbox_slots=1, sandbox_spares=1))
+    await made.start()
+    yield made
+    await made.aclose()
+
+
+def containers_of(client: docker.DockerClient, label: str) -> list[Any]:
+    return client.containers.list(all=True, ignore_removed=True, filters={"label": label})
+
+
+def instance_of(backend: DockerBackend) -> str:
+    return f"{LABEL}.instance={backend._maker.instance}"
+
+
+async def test_closing_leaves_no_container(backend: DockerBackend, engine: docker.DockerClient) -> None:
+    assert containers_of(engine, instance_of(backend))
+    await backend.aclose()
+    await backend.aclose()
+    assert containers_of(engine, instance_of(backend)) == []
+
+
+async def test_a_container_killed_while_it_runs_is_a_fault_and_the_next_program_runs(
+    backend: DockerBackend, engine: docker.DockerClient
+) -> None:
+    with pytest.raises(SandboxFault):
+        async with backend.run(Program("python", "import time\ntime.sleep(60)"), Limits(wall_time_s=60)) as execution:
+            (lease,) = backend.pool._busy
+            await asyncio.to_thread(engine.containers.get(lease.slot._container.id).kill)  # type: ignore[attr-defined]
+            async for _ in execution:
+                pass
+    await still_well(backend, 3)
+
+
+async def test_a_container_killed_while_idle_is_not_lent(backend: DockerBackend, engine: docker.DockerClient) -> None:
+    for container in containers_of(engine, instance_of(backend)):
+        await asyncio.to_thread(container.kill)
+    await asyncio.sleep(0.3)
+    deadline = time.monotonic() + 30
+    while True:  # faults while there is no slot are told at once, and end by themselves
+        try:
+            await expect_output(backend, "print('back')", b"back\n")
+            break
+        except SandboxFault:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.2)
+
+
+async def test_an_engine_that_comes_back_is_used_again(backend: DockerBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = True
+    create = backend._maker._create
+
+    def refuse(arguments: dict[str, Any]) -> Any:
+        if broken:
+            raise docker.errors.APIError("engine is down")
+        return create(arguments)
+
+    monkeypatch.setattr(backend._maker, "_create", refuse)
+    for lease in list(backend.pool._idle):
+        lease.slot.link.lose("engine went away")
+    with pytest.raises(SandboxFault):
+        for _ in range(3):
+            await run(backend, "print(1)")
+            await asyncio.sleep(0.2)
+    broken = False
+    await asyncio.sleep(2.5)
+    await still_well(backend)
+
+
+async def test_memory_limits_follow_the_program(backend: DockerBackend) -> None:
+    source = "x = bytearray(b'x') * (200 << 20)\nprint(len(x) >> 20)"
+    assert (await run(backend, source, memory_mb=128)).ending is Ending.MEMORY
+    await expect_output(backend, source, b"200\n", memory_mb=400)
+    await expect_output(backend, "x = bytearray(b'x') * (700 << 20)\nprint(len(x) >> 20)", b"700\n", memory_mb=1024)
+    assert (await run(backend, source, memory_mb=128)).ending is Ending.MEMORY
+
+
+async def test_strict_mode_gives_each_program_a_container_of_its_own() -> None:
+    backend = make_docker_backend(Settings(sandbox_slots=1, sandbox_spares=1, sandbox_reuse="never"))
+    await backend.start()
+    try:
+        before = backend.stats().recycles["strict"]
+        seen = set()
+        for _ in range(3):
+            async with backend.run(Program("python", "print(1)"), Limits()) as execution:
+                (lease,) = backend.pool._busy
+                seen.add(lease.slot._container.id)  # type: ignore[attr-defined]
+                async for end in execution:
+                    assert end.stdout == b"1\n"
+        assert len(seen) == 3
+        assert backend.stats().recycles["strict"] == before + 3
+    finally:
+        await backend.aclose()
+
+
+async def test_slots_are_recycled_without_a_program_noticing() -> None:
+    backend = make_docker_backend(Settings(sandbox_slots=2, sandbox_spares=1, sandbox_recycle_after=3))
+    await backend.start()
+    try:
+        ends = await asyncio.gather(*(run(backend, f"print({n})") for n in range(30)))
+        assert [end.stdout for end in ends] == [f"{n}\n".encode() for n in range(30)]
+        assert backend.stats().recycles["worn"] >= 5
+    finally:
+        await backend.aclose()
+
+
+KILLED = """
+import asyncio, sys
+from verifier_service.sandbox.select import make_docker_backend
+from verifier_service.settings import Settings
+async def main():
+    backend = make_docker_backend(Settings(sandbox_slots=1, sandbox_spares=1))
+    await backend.start()
+    print(backend._maker.instance, flush=True)
+    await asyncio.sleep(60)
+asyncio.run(main())
+"""
+
+
+def test_a_killed_owner_leaves_nothing_after_the_next_start(engine: docker.DockerClient) -> None:
+    with subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, cwd=ROOT, text=True) as owner:
+        assert owner.stdout is not None
+        label = f"{LABEL}.instance={owner.stdout.readline().strip()}"
+        assert containers_of(engine, label)
+        os.kill(owner.pid, signal.SIGKILL)
+    docker_backend.reap_orphans(engine)
+    deadline = time.monotonic() + 10
+    while containers_of(engine, label):  # removal by the engine itself may be under way
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
