@@ -23,6 +23,7 @@ from fastapi import FastAPI
 
 from verifier_service.api import compat, problems
 from verifier_service.api.middleware import Door
+from verifier_service.faults import InfrastructureFault
 from verifier_service.observability.metrics import Metrics
 from verifier_service.sandbox.contract import (
     BackendInfo,
@@ -38,6 +39,7 @@ from verifier_service.sandbox.contract import (
 from verifier_service.scoring.runs import Runs
 from verifier_service.scoring.scorer import Scorer
 from verifier_service.settings import Settings
+from verifier_service.verifiers.base import Verifier
 from verifier_service.verifiers.registry import make_verifiers
 
 SMALL = Settings(math_workers=1, max_body_bytes=2_000_000, max_completion_chars=100_000, max_test_cases=50)
@@ -112,14 +114,24 @@ class Service:
     settings: Settings
 
 
+async def _started(verifier: Verifier) -> None:
+    """A machine that runs all tests at once may be too slow for the first try, as the service's own start allows for."""
+    for _ in range(3):
+        try:
+            return await verifier.start()
+        except InfrastructureFault as fault:
+            last = fault
+    raise last
+
+
 @asynccontextmanager
 async def open_service(settings: Settings, backend: PlainBackend | None, *, maths: bool = False) -> AsyncIterator[Service]:
     metrics = Metrics()
     verifiers = make_verifiers(settings, backend, "no sandbox on this machine")  # type: ignore[arg-type]
     async with AsyncExitStack() as stack:
         stack.push_async_callback(verifiers["math"].aclose)
-        if maths:  # a second of its own
-            await verifiers["math"].start()
+        if maths:
+            await _started(verifiers["math"])
         runs = Runs(backend, settings, metrics, unavailable="no sandbox on this machine")  # type: ignore[arg-type]
         stack.push_async_callback(runs.aclose)
         app = FastAPI()
