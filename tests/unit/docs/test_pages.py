@@ -12,7 +12,8 @@ from verifier_service.settings import Settings
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docker-compose.yml", *sorted((ROOT / "docs").glob("*.md"))]
 CLIENT_VARIABLES = {f"VERIFIER_CLIENT_{name}" for name in ("URL", "VERIFIERS", "DEADLINE_S", "UNSCORED")}
-NO_SETTINGS = CLIENT_VARIABLES | {"VERIFIER_TOKEN", "VERIFIER_REQUIRE_DOCKER", "VERIFIER_REQUIRE_BUBBLEWRAP", "VERIFIER_NAME"}
+TEST_VARIABLES = {f"VERIFIER_{name}" for name in ("REQUIRE_DOCKER", "REQUIRE_BUBBLEWRAP", "REQUIRE_TRAINER", "LOSS_REFERENCE")}
+NO_SETTINGS = CLIENT_VARIABLES | TEST_VARIABLES | {"VERIFIER_TOKEN", "VERIFIER_NAME"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
