@@ -89,6 +89,7 @@ class Watcher:
         poll.register(0, select.POLLIN)
         if self.listener is not None:
             poll.register(self.listener, select.POLLIN)
+        self._heed_host()  # a STOP may have come together with the program
         quiet = all(child.stdin < 0 and child.emit < 0 for child in self.children)
         wait_s = QUIET_S
         while any(child.end is None for child in self.children):
@@ -101,6 +102,12 @@ class Watcher:
             if not quiet:
                 wait_s = self._tick()
 
+    def _heed_host(self) -> None:
+        if self.host():
+            self.stop = True
+            for child in self.children:
+                self.kill(child, "stopped")
+
     def _register(self, poll: select.poll) -> None:
         for child in self.children:
             for fd in (child.stdout, child.stderr, child.emit):
@@ -111,10 +118,7 @@ class Watcher:
 
     def _serve(self, fd: int, poll: select.poll) -> None:
         if fd == 0:
-            if self.host():
-                self.stop = True
-                for child in self.children:
-                    self.kill(child, "stopped")
+            self._heed_host()
             return
         if fd == self.listener:
             name = seccomp.answer_one(fd)
