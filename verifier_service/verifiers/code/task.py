@@ -28,6 +28,12 @@ class CodeTask:
         return None if isinstance(tests, AssertTests) else len(tests.cases)
 
     @property
+    def tests_bytes(self) -> int:
+        """About how much the tests add to what a sandbox is sent."""
+        tests = self.spec.tests
+        return sum(map(len, self.stdins)) if isinstance(tests, StdinTests) else len(tests.model_dump_json())
+
+    @property
     def fraction(self) -> bool:
         return self.spec.scoring == "fraction"
 

@@ -104,8 +104,8 @@ class CodeVerifier:
         except (SlotWaitTimeout, TimeoutError) as late:
             raise DeadlineExceeded("the request's deadline passed before all tests had run") from late
         except ProgramRefused as refused:
-            if len(source) < sum(map(len, task.stdins)):
-                raise TaskFault(f"the tests' inputs are too large: {refused}") from refused
+            if len(source) < task.tests_bytes:
+                raise TaskFault(f"the tests are too large: {refused}") from refused
             return no_program(self.id, task.total, f"the program was not run: {refused}", _ms(started), too_large=True)
         except SandboxFault as fault:
             raise InfrastructureFault(str(fault)) from fault
