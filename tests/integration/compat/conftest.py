@@ -7,7 +7,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import httpx
@@ -24,9 +25,20 @@ def free_port() -> int:
 
 @pytest.fixture(scope="package")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    log = Path(tmp_path_factory.mktemp("compat")) / "serve.log"
+    with _serve(Path(tmp_path_factory.mktemp("compat")) / "serve.log", {}) as address:
+        yield address
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Callable[[dict[str, str]], AbstractContextManager[str]]:
+    """A service with an environment of the test's own."""
+    return lambda environment: _serve(tmp_path / "serve.log", environment)
+
+
+@contextmanager
+def _serve(log: Path, more: dict[str, str]) -> Iterator[str]:
     port = free_port()
-    environment = os.environ | {"VERIFIER_PORT": str(port), "VERIFIER_SANDBOX": "docker", "VERIFIER_MATH_WORKERS": "1"}
+    environment = os.environ | {"VERIFIER_PORT": str(port), "VERIFIER_SANDBOX": "docker", "VERIFIER_MATH_WORKERS": "1"} | more
     with log.open("wb") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "verifier_service", "serve"], env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL
