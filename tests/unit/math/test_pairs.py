@@ -32,6 +32,7 @@ def test_what_is_unequal_is_unequal_the_other_way_round(verdict: Verdict, unequa
 
 
 ONE_WAY = {
+    ("0.25\\%", "0.25"),
     ("1011", "1011_2"),
     ("77", "77_8"),
     ("\\sum_{k=1}^{100} k", "5050"),

@@ -14,9 +14,23 @@ from verifier_service.verifiers.math.tree import EULER, IMAGINARY, Node, fn, num
 from verifier_service.verifiers.math.units import is_unit
 
 MAX_EXPONENT_FORM = 10_000
+_MONEY = {sign.lstrip("\\") for sign in CURRENCY}
+_AFTER_MONEY = {"per", "a", "an", "each", *names.SCALE_WORDS}
 _APPLIED = {"f", "g", "h", "F", "G", "H", "O"}
 _BASE_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12,
                "sixteen": 16}  # fmt: skip
+
+
+def _period(decimals: str) -> int:
+    """How many digits `decimals` repeat at their end: one digit thrice or more, or several twice or more; 0 where none do."""
+    if len(decimals) > 2 and len(set(decimals[-3:])) == 1:
+        return 1
+    return next((n for n in range(2, min(len(decimals) // 2, 20) + 1) if decimals[-n:] == decimals[-2 * n : -n]), 0)
+
+
+def is_money(node: Node) -> bool:
+    """An amount with its currency sign, to which a rate or a scale may still be added."""
+    return node.kind == "qty" and node.value in _MONEY
 
 
 class Atoms(Commands):
@@ -107,9 +121,9 @@ class Atoms(Commands):
             )
         ):
             return self.repeating(token.text)
-        if "." in token.text and self.here.text in ("\\ldots", "...") and len(token.text) > 4 and len(set(token.text[-3:])) == 1:
+        if "." in token.text and self.here.text in ("\\ldots", "...") and (period := _period(token.text.partition(".")[2])):
             self.next()
-            return self.cycle(token.text[:-1], token.text[-1])
+            return self.cycle(token.text[:-period], token.text[-period:])
         node = self.literal(token)
         if self.here.text == "_" and self.here.kind == "op":
             return self.in_base(token.text)
@@ -217,6 +231,8 @@ class Atoms(Commands):
         return Node("text", (), " ".join(words).lower())
 
     def at_unit(self, left: Node) -> bool:
+        if is_money(left):
+            return self.here.kind == "text" and self.here.text.lower() in _AFTER_MONEY
         return (
             (self.here.kind == "text" or (self.here.text == "(" and self.peek().kind == "text" and self.peek(2).text == ")"))
             and self.here.text.lower() not in ("and", "or", "either", "both")
@@ -226,6 +242,11 @@ class Atoms(Commands):
     def quantity(self, value: Node) -> Node:
         """A value and the unit words behind it."""
         parts: list[str] = []
+        if is_money(value):
+            while self.here.kind == "text" and self.here.text.lower() in names.SCALE_WORDS:
+                parts.append(self.next().text)
+            parts.append(str(value.value))
+            value = value.args[0]
         while True:
             kind, text = self.here.kind, self.here.text
             if kind == "text":

@@ -175,6 +175,8 @@ class Brackets(Cursor):
         if not cells:
             raise Unparsed("an empty environment")
         if name in ("cases", "dcases", "rcases"):
+            if all(len(row) == 1 and row[0].kind == "rel" for row in rows):
+                return Node("list", cells, "and")  # a system
             return Node("cases", cells)
         if name in ("aligned", "align", "gathered", "split", "gather", "eqnarray"):
             return cells[0] if len(cells) == 1 else Node("list", cells, "and")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from verifier_service.verifiers.math import names
 from verifier_service.verifiers.math.equal import same_scalar
 from verifier_service.verifiers.math.exact import decimal_of, rational
 from verifier_service.verifiers.math.limits import TooComplex
@@ -16,12 +17,14 @@ from verifier_service.verifiers.math.matrices import folded
 from verifier_service.verifiers.math.numeric import Unevaluable, evaluate
 from verifier_service.verifiers.math.options import Options
 from verifier_service.verifiers.math.show import show
-from verifier_service.verifiers.math.tree import Node, has, negate, symbols, walk
+from verifier_service.verifiers.math.tree import REALS, Node, has, negate, symbols, walk
 
 MAX_SIGN_CHOICES = 4
 """Independent ± in one expression."""
 _ITEM_KINDS = ("list", "set")
 _DEFAULT = Options()
+_NUMBERS = (Node("named", (), "Z"), REALS)
+_TRANSPOSED = Node("sym", (), "T")
 
 
 def canon(node: Node) -> Node:
@@ -34,6 +37,11 @@ def canon(node: Node) -> Node:
         kind = node.kind
     if kind in ("list", "set"):
         return _canon_items(node)
+    if kind == "union":
+        parts = tuple(canon(a) for a in node.args)
+        return Node("set", tuple(i for p in parts for i in p.args)) if all(p.kind == "set" for p in parts) else node
+    if kind == "pow" and node.args[1] == _TRANSPOSED and node.args[0].kind in ("matrix", "tuple"):
+        return _transposed(canon(node.args[0]))
     if kind in ("add", "mul", "neg", "div", "pow", "fn"):
         return folded(node)
     if kind == "rel":
@@ -43,6 +51,13 @@ def canon(node: Node) -> Node:
     if kind == "matrix" and node.value == (1, 1):
         return node.args[0]
     return node
+
+
+def _transposed(node: Node) -> Node:
+    if node.kind == "tuple":
+        return Node("matrix", node.args, (len(node.args), 1))
+    rows, columns = node.value
+    return Node("matrix", tuple(node.args[r * columns + c] for c in range(columns) for r in range(rows)), (columns, rows))
 
 
 def _canon_tuple(node: Node) -> Node:
@@ -105,6 +120,8 @@ def _name(node: Node) -> str | None:
         return f"{node.value}({','.join(str(a.value) for a in node.args)})"
     if node.kind == "tuple" and all(a.kind == "sym" for a in node.args):
         return f"({','.join(str(a.value) for a in node.args)})"
+    if node.kind == "text" and not names.HEDGES & set(str(node.value).split()):
+        return str(node.value)
     return show(node) if _is_quantity(node) else None
 
 
@@ -120,9 +137,9 @@ def _is_quantity(node: Node) -> bool:
 def _canon_relation(node: Node) -> Node:
     """`x = 5` is an assignment; `x = 2 + 3 = 5` one whose links were checked; `2 + 3 = 5` is the value 5."""
     ops, args = node.value, node.args
-    if ops == ("in",) and args[0].kind == "sym" and args[1].kind == "set":
+    if ops == ("in",) and args[0].kind in ("sym", "tuple") and args[1].kind == "set" and (name := _name(args[0])):
         items = args[1].args
-        return Node("assign", (items[0] if len(items) == 1 else Node("list", items, "or"),), args[0].value)
+        return Node("assign", (items[0] if len(items) == 1 else Node("list", items, "or"),), name)
     if ops == ("==",) and args[0].kind == "sym" and args[1].kind == "mod":
         return args[1]
     if not set(ops) <= {"=", "~"}:
@@ -189,29 +206,29 @@ def _canon_items(node: Node) -> Node:
     made = [canon(i) if i.kind == "rel" else i for i in items]
     if not made or made[0].kind != "assign":
         return node if made == list(items) or any(m.kind == "rel" for m in made) else Node(node.kind, tuple(made), node.value)
-    names = [m.value for m in made if m.kind == "assign"]
-    if len(set(names)) == 1:
+    called = [m.value for m in made if m.kind == "assign"]
+    if len(set(called)) == 1:
         values: list[Node] = []
         for m in made:
             value = m.args[0] if m.kind == "assign" else m
             values += value.args if value.kind == "list" else (value,)
-        return Node("assign", (Node("list", tuple(values), "or"),), names[0])
-    if len(names) == len(made) and len({_stem(n) for n in names}) == 1:  # x_1 = …, x_2 = …: the roots x
-        return Node("assign", (Node("list", tuple(m.args[0] for m in made), "or"),), _stem(names[0]))
-    if len(names) == len(made) and len(set(names)) == len(names) and node.value != "or":
-        return Node("system", tuple(m.args[0] for m in made), tuple(names))
+        return Node("assign", (Node("list", tuple(values), "or"),), called[0])
+    if len(called) == len(made) and len({_stem(n) for n in called}) == 1:  # x_1 = …, x_2 = …: the roots x
+        return Node("assign", (Node("list", tuple(m.args[0] for m in made), "or"),), _stem(called[0]))
+    if len(called) == len(made) and len(set(called)) == len(called) and node.value != "or":
+        return Node("system", tuple(m.args[0] for m in made), tuple(called))
     return Node(node.kind, tuple(made), node.value)
 
 
 def _is_whole_number_note(item: Node, items: tuple[Node, ...]) -> bool:
-    """`k in Z` beside a formula that speaks of k."""
-    if item.kind != "rel" or item.value != ("in",) or item.args[0].kind != "sym" or item.args[1] != Node("named", (), "Z"):
+    """`k in Z` beside a formula that speaks of k, or `x in R` beside anything that does; not what narrows an inequality."""
+    if item.kind != "rel" or item.value != ("in",) or item.args[0].kind != "sym" or item.args[1] not in _NUMBERS:
         return False
-    return any(
-        item.args[0].value in symbols(other)
-        for other in items
-        if (other is not item and other.kind != "rel") or other.value != ("in",)
-    )
+    about = [
+        o for o in items if o is not item and item.args[0].value in symbols(o) and not (o.kind == "rel" and o.value == ("in",))
+    ]
+    narrowed = item.args[1] != REALS and any(o.kind == "rel" and set(o.value) & {"<", ">", "<=", ">="} for o in about)
+    return bool(about) and not narrowed
 
 
 def _stem(name: str) -> str:

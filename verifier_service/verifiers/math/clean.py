@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from verifier_service.verifiers.math.spellings import respelt
+
 MAX_ANSWER_CHARS = 10_000
 """Longest answer or gold that is parsed; longer ones match by text only."""
 
@@ -30,7 +32,7 @@ _SIGNS = {
     "∏": r"\prod ", "∫": r"\int ", "∂": r"\partial ", "∠": r"\angle ", "△": r"\triangle ", "⊥": r"\perp ", "∥": r"\parallel ",
     "ℓ": r"\ell ", "ℯ": "e", "ⅇ": "e", "ⅈ": "i", "％": r"\%", "﹪": r"\%", "，": ",", "；": ";", "：": ":", "（": "(",
     "）": ")", "［": "[", "］": "]", "｛": "{", "｝": "}", "＝": "=", "＋": "+", "＜": "<", "＞": ">", "。": ".", "、": ",",
-    "￥": "¥", "\u00a0": " ", "\u2007": " ", "\u2008": " ", "\u2009": r"\,", "\u200a": " ", "\u202f": r"\,",
+    "．": ".", "￥": "¥", "\u00a0": " ", "\u2007": " ", "\u2008": " ", "\u2009": r"\,", "\u200a": " ", "\u202f": r"\,",
     "\u3000": " ", "\u2002": " ", "\u2003": " ", "\u2061": "", "\u2062": "*", "\u2063": ",", "\u200b": " ", "\u200c": " ",
     "\u200d": " ", "\u2060": " ", "\ufeff": " ", "\u00ad": "", "\t": " ", "\r": " ", "\n": " ",
 }  # fmt: skip
@@ -90,7 +92,7 @@ def to_grammar(text: str) -> str:
         text = text.translate(_TABLE)
     if "\\\\" in text and "\\begin" not in text and "\n" not in text:
         text = re.sub(r"\\\\(?=[A-Za-z{},;!$%(\[])", r"\\", text)  # escaped once too often
-    return unwrap(text)
+    return respelt(unwrap(text))
 
 
 def unwrap(text: str) -> str:

@@ -54,7 +54,7 @@ class Commands(Brackets):
         if text in _DECORATIONS:
             return self.decorated(name)
         if text in ("\\angle", "\\triangle"):
-            return self.product()
+            return self.corners(text)
         if text == "\\ldots":
             return Node("dots")
         raise Unparsed(f"{text!a} where a value should be")
@@ -70,6 +70,15 @@ class Commands(Brackets):
                 mark = self.subscript_text()
             node = Node("named", (), f"{node.value}{mark}")
         return node
+
+    def corners(self, sign: str) -> Node:
+        """An angle is called by its corners: ABC is CBA, but not ACB. A triangle's may stand in any order."""
+        names_of = [self.peek(i).text for i in (0, 1, 2) if self.peek(i).kind == "sym" and self.peek(i).text.isupper()]
+        if sign == "\\triangle" or len(names_of) < 3 or self.peek(3).kind == "sym":
+            return self.product()
+        self.go(self.at + 3)
+        word = "".join(names_of)
+        return Node("sym", (), f"∠{min(word, word[::-1])}")
 
     def decorated(self, name: str) -> Node:
         inner = self.argument()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from verifier_service.verifiers.math.canon import canon, is_assignment_like, relation_of
 from verifier_service.verifiers.math.equal import Comparison, same_scalar
 from verifier_service.verifiers.math.exact import rational, valid_digits
+from verifier_service.verifiers.math.likeness import as_vector, other_function, same_parameter
 from verifier_service.verifiers.math.limits import MAX_UNORDERED_ITEMS, TooComplex, Undefined
 from verifier_service.verifiers.math.measures import has_measure, same_measure
 from verifier_service.verifiers.math.options import Options
@@ -19,24 +20,8 @@ from verifier_service.verifiers.math.verdicts import SET_KINDS, kind_of, no, sam
 from verifier_service.verifiers.math.wordings import same_choice, same_time, same_words
 
 _SCALARS = {
-    "num",
-    "dec",
-    "sym",
-    "const",
-    "add",
-    "mul",
-    "neg",
-    "div",
-    "pow",
-    "root",
-    "fn",
-    "apply",
-    "big",
-    "pct",
-    "deg",
-    "qty",
-    "base",
-}
+    "num", "dec", "sym", "const", "add", "mul", "neg", "div", "pow", "root", "fn", "apply", "big", "pct", "deg", "qty", "base",
+}  # fmt: skip
 
 
 def compare(gold: Node, answer: Node, options: Options) -> Comparison:
@@ -44,7 +29,7 @@ def compare(gold: Node, answer: Node, options: Options) -> Comparison:
     if gold == answer and not has(answer, "div", "fn"):
         return yes("form", "the same expression")
     try:
-        return _compare(canon(gold), canon(answer), options, 0)
+        return _compare(canon(gold), canon(same_parameter(gold, answer)), options, 0)
     except Undefined as error:
         return no("value", f"a value is undefined: {error}")
 
@@ -154,6 +139,8 @@ def _named_values(gold: Node, answer: Node, options: Options, depth: int) -> Com
 
 def _functions(gold: Node, answer: Node, options: Options, depth: int) -> Comparison:
     bodies = []
+    if other_function(gold, answer):
+        return no("structure", "a derivative, an inverse or the value at one place instead of the function, or the reverse")
     for node in (gold, answer):
         if node.kind == "func":
             bodies.append((node.args[0], node.value[1]))
@@ -251,7 +238,7 @@ def _lists(gold: Node, answer: Node, options: Options, depth: int) -> Comparison
         return _items(left, right, options, depth)
     several, other = (left, right) if left.kind in many else (right, left)
     if other.kind == "tuple":
-        if several.kind == "set" or other.value != ("(", ")") or options.order_matters is False:
+        if several.kind == "set" or (other.value[0] != "(" and len(other.args) < 3) or options.order_matters is False:
             return no("structure", "a tuple on one side and a set on the other")
         if len(several.args) != len(other.args):
             return no("structure", "another number of items")
@@ -303,6 +290,8 @@ def _items(gold: Node, answer: Node, options: Options, depth: int) -> Comparison
         return yes("structure", "the same items")
     if len(left) > MAX_UNORDERED_ITEMS:
         raise TooComplex(f"more than {MAX_UNORDERED_ITEMS} items to match")
+    if any(i.kind == "set" for i in left) != any(i.kind == "set" for i in right):
+        return no("structure", "sets among the items on one side only")
     remaining = list(right)
     for item in left:
         match = next((r for r in remaining if _compare(canon(item), canon(r), options, depth + 1).equal), None)
@@ -332,6 +321,7 @@ def _all(pairs: list[tuple[Node, Node]], options: Options, depth: int, good: str
 
 def _tuples(gold: Node, answer: Node, options: Options, depth: int) -> Comparison | None:
     vectors = ("tuple", "matrix")
+    gold, answer = as_vector(gold, answer), as_vector(answer, gold)
     if gold.kind not in vectors or answer.kind not in vectors:
         return (
             no("structure", f"{kind_of(answer)} where another kind of answer is wanted")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from verifier_service.verifiers.math.equal import Comparison, same_scalar
+from verifier_service.verifiers.math.exact import rational
 from verifier_service.verifiers.math.options import Options
 from verifier_service.verifiers.math.tree import Node, has, num, symbols
 from verifier_service.verifiers.math.units import Unit, is_unit, parse_unit, words_key
@@ -67,12 +68,19 @@ def _percents(gold: Node, answer: Node, options: Options) -> Comparison:
         return same_scalar(gold.args[0], answer.args[0], options)
     percent, other = (gold, answer) if gold.kind == "pct" else (answer, gold)
     inner = percent.args[0]
-    readings = [Node("div", (inner, num(100)))] + ([inner] if options.percent == "lenient" else [])
+    forgiven = options.percent == "lenient" and not (percent is answer and _is_share(gold))
+    readings = [Node("div", (inner, num(100)))] + ([inner] if forgiven else [])
     for reading in readings:
         found = same_scalar(reading, other, options) if percent is gold else same_scalar(other, reading, options)
         if found.equal:
             return Comparison(True, "percent", f"{found.reason}, the percent sign considered")
     return Comparison(False, "percent", "the numbers differ, with the percent sign and without")
+
+
+def _is_share(gold: Node) -> bool:
+    """Whether a gold without a sign is a share of one: beside 0.25, an answer of 0.25% is a hundredth of it."""
+    value = rational(gold)
+    return value is not None and abs(value) < 1
 
 
 def _degrees(gold: Node, answer: Node, options: Options) -> Comparison:

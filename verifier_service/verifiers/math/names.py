@@ -53,13 +53,16 @@ NUMBER_WORDS = {
     "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
 }  # fmt: skip
 SCALE_WORDS = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-ORDINALS = {"half": (1, 2), "third": (1, 3), "thirds": (2, 3), "quarter": (1, 4), "fourth": (1, 4), "fifth": (1, 5)}
+ORDINALS = {"half": (1, 2), "third": (1, 3), "thirds": (2, 3), "quarter": (1, 4), "fourth": (1, 4), "fifth": (1, 5),
+            "sixth": (1, 6), "seventh": (1, 7), "eighth": (1, 8), "ninth": (1, 9), "tenth": (1, 10)}  # fmt: skip
 HEDGES = {
     "or", "maybe", "perhaps", "possibly", "either", "not", "no", "never", "neither", "nor", "wrong", "incorrect", "unless",
     "except", "if", "approximately", "about", "around", "nearly", "almost", "roughly", "probably", "likely", "might", "could",
     "unknown", "unsure", "more", "less", "most", "least", "over", "under", "between", "than", "to", "minus", "plus", "times",
     "but", "when", "where", "for", "otherwise", "undefined", "impossible", "other", "another", "instead", "and",
-    "versus", "vs", "without", "half", "both", "correct", "true", "false", "is", "are", "exceeds", "up", "grader", "answer",
+    "versus", "vs", "some", "ish", "sometimes", "rarely", "often", "mostly", "usually", "depending",
+    "depends", "unclear", "guess", "assuming", "provided", "within", "off", "rather", "without", "half", "both", "correct",
+    "true", "false", "is", "are", "exceeds", "up", "grader", "answer",
 }  # fmt: skip
 """Words that keep a phrase after a number from being a unit."""
 NOISE_PREFIX = {

@@ -7,7 +7,7 @@ node count are bounded. What the grammar doesn't know is `Unparsed`; nothing is 
 from __future__ import annotations
 
 from verifier_service.verifiers.math import names
-from verifier_service.verifiers.math.atoms import Atoms
+from verifier_service.verifiers.math.atoms import Atoms, is_money
 from verifier_service.verifiers.math.limits import MAX_CHAIN, MAX_ITEMS, TooComplex
 from verifier_service.verifiers.math.tokens import Unparsed, tokenize
 from verifier_service.verifiers.math.tree import Node, fn, negate, num
@@ -104,7 +104,7 @@ class Parser(Atoms):
     def modulo(self, node: Node) -> Node:
         if self.here.text in ("\\pmod", "\\mod", "\\pod", "\\bmod"):
             self.next()
-            return Node("mod", (node, self.argument()))
+            return Node("rel", (node.args[0], Node("mod", (node.args[1], self.argument()))), node.value)
         return node
 
     def sets(self) -> Node:
@@ -162,6 +162,8 @@ class Parser(Atoms):
             if self.here.kind in ("op", "cmd") and text in _TIMES:
                 self.next()
                 left = self.count(Node("mul", (left, self.prefixed())))
+            elif text == "/" and is_money(left) and self.peek().kind == "text":
+                left = self.quantity(left)
             elif self.here.kind in ("op", "cmd") and text in ("/", "\\div"):
                 self.next()
                 left = self.count(Node("div", (left, self.prefixed())))
@@ -182,10 +184,13 @@ class Parser(Atoms):
             if left.kind != "num" or not token.spaced or left.value.denominator != 1 or "." in previous.text:
                 raise Unparsed("two numbers side by side")
             return self.mixed(left)
+        fraction = token.text == "\\frac" or (token.text == "{" and self.peek(2).text == "\\over")
         right = self.power()
-        if left.kind == "num" and left.value.denominator == 1 and previous.kind == "num" and token.text == "\\frac":
-            if right.kind == "div" and all(a.kind == "num" and a.value.denominator == 1 for a in right.args):
-                return self.with_fraction(left, right.args[0], right.args[1])
+        if left.kind == "num" and left.value.denominator == 1 and previous.kind == "num" and fraction:
+            inner = right.args[0] if right.kind in ("pct", "deg") else right
+            if inner.kind == "div" and all(a.kind == "num" and a.value.denominator == 1 for a in inner.args):
+                whole = self.with_fraction(left, inner.args[0], inner.args[1])
+                return whole if inner is right else Node(right.kind, (whole,), right.value)
         if right.kind == "text" or left.kind in ("text", "qty", "pct", "list", "rel", "base", "set", "named"):
             raise Unparsed("words or sets inside a formula")
         if (
@@ -208,7 +213,11 @@ class Parser(Atoms):
         self.next()
         if self.here.kind != "num":
             raise Unparsed("two numbers side by side")
-        return self.with_fraction(whole, upper, self.number())
+        node = self.with_fraction(whole, upper, self.number())
+        if self.here.text == "%" and self.peek().kind not in ("num", "sym"):
+            self.next()
+            return Node("pct", (node,))
+        return node
 
     def with_fraction(self, whole: Node, upper: Node, lower: Node) -> Node:
         if lower.kind != "num" or lower.value == 0 or not 0 < upper.value / lower.value < 1:

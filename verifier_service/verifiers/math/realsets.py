@@ -132,10 +132,15 @@ def _joined(node: Node) -> tuple[str | None, Pieces]:
         raise NoSet
     result = parts[0][1]
     excluding = all(a.kind == "rel" and set(a.value) <= {"!="} for a in node.args[1:])
-    if node.value == "," and not excluding:
+    loose = node.value == "," and not excluding
+    if loose and not all(a.kind == "rel" and set(a.value) <= {"<", "<=", ">", ">="} for a in node.args):
         raise NoSet
+    both = result
     for _, pieces in parts[1:]:
-        result = result + pieces if node.value == "or" else intersect(normal(result), normal(pieces))
+        both = intersect(normal(both), normal(pieces))
+    if node.value == "or" or (loose and not normal(both)):  # x < 2, x > 3: no number is both
+        return next(iter(names), None), tuple(piece for _, pieces in parts for piece in pieces)
+    result = both
     return next(iter(names), None), result
 
 

@@ -62,12 +62,16 @@ _TURNED = re.compile(r"([\[\]])([^\[\]]{1,200}?[,;][^\[\]]{1,200}?)([\[\]])")
 _KNOWN_WORDS = dict.fromkeys(
     ("all real numbers", "all reals", "real numbers", "set of all real numbers", "set of real numbers"), REALS
 )
-_KNOWN_WORDS |= dict.fromkeys(("no solution", "no solutions", "no real solutions", "no real solution", "empty set"), EMPTY)
+_KNOWN_WORDS |= dict.fromkeys(
+    ("no solution", "no solutions", "no real solutions", "no real solution", "empty set", "none", "no roots", "no real roots"),
+    EMPTY,
+)
 _SEVERAL_CHOICES = re.compile(r"^(?:or|and|&|,|/)(?![a-z])|(?:^|\W)\(?[A-J][).](?=\W|$)", re.IGNORECASE)
+_ORDINAL_FORMS = {"halves": "half"} | {f"{w}s": w for w in names.ORDINALS if not w.endswith("s")}
 _TO = re.compile(r"(\d+)\s+(to|out of|in)\s+(\d+)")
 _FEET = re.compile(r"(?:(\d+)')?\s*(?:(\d+(?:\.\d+)?)\s*(?:''|\"))?")
 _LEFT_RIGHT = re.compile(r"\\(?:left|right)(?![A-Za-z])")
-_MAPSTO = re.compile(r"\s*([a-z])\s*\\mapsto(.+)", re.DOTALL)
+_MAPSTO = re.compile(r"\s*(?:[A-Za-z]\s*(?::|\\colon)\s*)?([a-z])\s*\\mapsto(.+)", re.DOTALL)
 _LABEL = re.compile(
     r"\s*(?:(?:the|final|so|my)\s+)*(?:answer|result|solution)\s*(?:is)?\s*:?\s*(?=[\d\\(\[$+\-{xyn])", re.IGNORECASE
 )
@@ -209,13 +213,11 @@ def _month(word: str) -> int:
 
 
 def _number_words(plain: str) -> Node | None:
-    words = re.split(r"[\s-]+", plain.lower().rstrip("."))
-    if not words or not all(
-        w in names.NUMBER_WORDS or w in names.SCALE_WORDS or w in names.ORDINALS or w in ("and", "a", "negative", "minus")
-        for w in words
-    ):
+    words = [_ORDINAL_FORMS.get(w, w) for w in re.split(r"[\s-]+", plain.lower().rstrip("."))]
+    known = names.NUMBER_WORDS.keys() | names.SCALE_WORDS.keys() | names.ORDINALS.keys() | {"and", "a", "negative", "minus"}
+    if not words or not known.issuperset(words):
         return None
-    if words[-1] in names.ORDINALS or words[-1].rstrip("s") in ("fifth", "quarter", "fourth", "third"):
+    if words[-1] in names.ORDINALS:
         return _fraction_words(words)
     total, here, seen = 0, 0, False
     sign = -1 if words[0] in ("negative", "minus") else 1
@@ -255,13 +257,20 @@ def _ratio_words(plain: str) -> Node | None:
 
 
 def _fraction_words(words: list[str]) -> Node | None:
-    unit = names.ORDINALS.get(words[-1]) or names.ORDINALS.get(words[-1].rstrip("s"))
-    count = {"a": 1, "one": 1}.get(words[0]) or names.NUMBER_WORDS.get(words[0])
-    if len(words) == 1:
-        count = 1
-    if unit is None or count is None or len(words) > 2:
+    """`three quarters`, `half`, `one and a half`, `negative two thirds`."""
+    sign = -1 if words[0] in ("negative", "minus") else 1
+    words = words[1:] if sign < 0 else words
+    whole = Fraction(0)
+    if "and" in words:
+        cut = words.index("and")
+        head, words = _number_words(" ".join(words[:cut])), words[cut + 1 :]
+        if head is None or head.kind != "num" or head.value.denominator != 1 or head.value < 0:
+            return None
+        whole = head.value
+    if not 1 <= len(words) <= 2:
         return None
-    return Node("div", (num(count), num(unit[1])))
+    count = 1 if words[0] == "a" or len(words) == 1 else names.NUMBER_WORDS.get(words[0])
+    return num(sign * (whole + Fraction(count, names.ORDINALS[words[-1]][1]))) if count else None
 
 
 def _in_base(plain: str) -> Node | None:

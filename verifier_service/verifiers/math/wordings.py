@@ -9,7 +9,7 @@ from verifier_service.verifiers.math.shapes import words_key
 from verifier_service.verifiers.math.tree import Node
 
 Compare = Callable[[Node, Node], Comparison]
-_YES = {"yes": "yes", "true": "true", "no": "no", "false": "false"}
+_SAME = {"dne": "does not exist", "doesn t exist": "does not exist", "diverges": "divergent", "converges": "convergent"}
 
 
 def same_choice(gold: Node, answer: Node, compare: Compare) -> Comparison:
@@ -52,12 +52,17 @@ def same_words(gold: Node, answer: Node) -> Comparison:
 
 
 def _words(node: Node) -> str | None:
+    found = _spelt(node)
+    return _SAME.get(found, found) if found else found
+
+
+def _spelt(node: Node) -> str | None:
     if node.kind == "text":
         return words_key(node.value)
     if node.kind == "sym":
         return str(node.value).lower()
     if node.kind == "mul" and all(a.kind in ("sym", "const", "mul") for a in node.args):
-        parts = [_words(a) or (str(a.value) if a.kind == "const" else "") for a in node.args]
+        parts = [_spelt(a) or (str(a.value) if a.kind == "const" else "") for a in node.args]
         return "".join(parts)
     return None
 
