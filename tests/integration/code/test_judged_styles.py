@@ -48,7 +48,7 @@ async def test_each_case_has_the_time_limit_for_itself(verifier: CodeVerifier) -
     source = (
         "import time\ndef f(x):\n    end = time.process_time() + 0.7\n    while time.process_time() < end: pass\n    return x"
     )
-    limits = {"cpu_time_s": 1.2, "wall_time_s": 15.0}
+    limits = {"cpu_time_s": 1.2, "wall_time_s": 90.0}
     found = await verdict(verifier, function(*(([n], n) for n in range(4))), source, limits=limits)
     assert found.score == 1.0, found
 
