@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import tarfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from verifier_service.sandbox.contract import SandboxFault
 
 HERE = Path(__file__).parent
 DIGEST_LABEL = "io.verifier.sandbox.context"
+_SAID = 400  # characters of a failed build's last words
 SECCOMP_PROFILE = HERE / "image" / "seccomp.json"
 
 
@@ -62,8 +64,19 @@ def ensure(client: docker.DockerClient, tag: str) -> str:
     Raises SandboxFault with the end of the build's output.
     """
     if not is_current(client, tag):
+        before = _image_id(client, tag)
         _build(client, tag)
+        if before is not None:
+            with suppress(docker.errors.APIError):  # a container may still use it
+                client.images.remove(before)
     return str(client.images.get(tag).id)
+
+
+def _image_id(client: docker.DockerClient, tag: str) -> str | None:
+    try:
+        return str(client.images.get(tag).id)
+    except docker.errors.ImageNotFound:
+        return None
 
 
 def _build(client: docker.DockerClient, tag: str) -> None:
@@ -81,6 +94,6 @@ def _build(client: docker.DockerClient, tag: str) -> None:
         for event in stream:
             said.append(str(event.get("stream") or event.get("error") or ""))
             if "error" in event:
-                raise SandboxFault(f"the sandbox image {tag} could not be built: {''.join(said)[-1500:]}")
+                raise SandboxFault(f"the sandbox image {tag} could not be built: {''.join(said)[-_SAID:]}")
     except docker.errors.DockerException as error:
         raise SandboxFault(f"the sandbox image {tag} could not be built: {error}") from error
