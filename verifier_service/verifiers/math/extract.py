@@ -28,7 +28,7 @@ class Extraction:
 
 
 _HIDDEN_PAIRS = (("<!--", "-->"), ("\\iffalse", "\\fi"), ("\\begin{comment}", "\\end{comment}"))
-_LINE_COMMENT = re.compile(r"(?:^|(?<=[^\d\\\s]))[ \t]*(?<![\\\d])%(?!\s?\})[^\n]*|~~[^~\n]{1,400}~~", re.MULTILINE)
+_LINE_COMMENT = re.compile(r"(?:^|(?<=[^\d\\\s]))[ \t]*(?<![\\\d])%(?!(?<=\{%)\})[^\n]*|~~[^~\n]{1,400}~~", re.MULTILINE)
 _PHANTOM = re.compile(
     r"\\(?:[hv]?phantom|st|sout|cancel|xcancel|bcancel|textcolor\{white\}|color\{white\}|verb|renewcommand|newcommand|def)\b"
 )

@@ -26,6 +26,8 @@ SIZE_FACTOR = 4
 """Digits per digit of size: what differs by 10^-2n shows even through the square of a term of size 10^-n."""
 MARGIN_DIGITS = 20
 SCREEN_DIGITS = 30
+MAX_GAMMA_DIGITS = 500
+"""Digits to which the gamma function is worked out; at 700 its first value takes seconds."""
 MAX_LOG10 = 100_000
 POINTS = 16
 ENOUGH_POINTS = 4
@@ -170,6 +172,8 @@ class _Run:
                 return mp.mpf(known.numerator) / known.denominator
         if any(abs(v) > 10_000 for v in values):
             raise TooComplex("a factorial of a number too large")
+        if mp.dps > MAX_GAMMA_DIGITS and not all(mp.isint(v) for v in values):
+            raise TooComplex("factorials between whole numbers to more digits than there is time for")
         try:
             if node.value == "fact":
                 return mp.factorial(values[0])
@@ -247,6 +251,12 @@ def needed_digits(nodes: list[Node], env: Mapping[str, Fraction]) -> int:
 def differs(left: Node, right: Node, env: Mapping[str, Fraction]) -> bool:
     """Whether two closed trees (under `env`) differ, at a precision that their own numbers ask for."""
     digits = needed_digits([left, right], env)
+    fewer = HIGH_DIGITS + (digits - HIGH_DIGITS) // SIZE_FACTOR  # where they differ, these mostly show it at a part of the cost
+    return (fewer < digits and _apart(left, right, env, fewer)) or _apart(left, right, env, digits)
+
+
+def _apart(left: Node, right: Node, env: Mapping[str, Fraction], digits: int) -> bool:
+    """Whether the two differ by more than the rounding of `digits` digits explains."""
     with mp.workdps(digits):
         a, b = _Run(env), _Run(env)
         gap = abs(a.value(left) - b.value(right))

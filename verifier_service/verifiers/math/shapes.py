@@ -17,6 +17,7 @@ from fractions import Fraction
 from verifier_service.verifiers.math import names
 from verifier_service.verifiers.math.limits import MAX_NODES, TooComplex
 from verifier_service.verifiers.math.parser import parse
+from verifier_service.verifiers.math.spellings import respelt
 from verifier_service.verifiers.math.tokens import Unparsed, closing_brace
 from verifier_service.verifiers.math.tree import EMPTY, REALS, Node, num, walk
 
@@ -83,7 +84,7 @@ def interpret(text: str) -> Shape:
     for _ in range(3):
         if text[:1] != "{" or "\\over" in text or "\\choose" in text or closing_brace(text, 1) != len(text) - 1:
             break
-        text = text[1:-1].strip()
+        text = respelt(text[1:-1].strip())
     if not text:
         raise Unparsed("nothing in it")
     plain = plain_words(text) if len(text) <= MAX_TEXT_CHARS else ""

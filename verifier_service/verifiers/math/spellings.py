@@ -38,6 +38,14 @@ _Rule = tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]]
 _RULES: tuple[_Rule, ...] = (
     ("[", re.compile(r"\\\\\s{0,4}\[-?\d{0,3}\.?\d{1,3}\s?(?:pt|em|ex|mm|cm|in)\]"), r"\\\\ "),
     ("\\ensuremath", re.compile(r"\\ensuremath(?=\{)"), ""),
+    ("\\math", re.compile(r"\\math(?:ord|bin|rel|op)\{([^{}]{0,8})\}"), r"\1"),
+    ("\\Gamma", re.compile(r"\\Gamma\s?(?:\\left\s?)?\(\s?([a-zA-Z]|\d{1,4})\s?\+\s?1\s?(?:\\right\s?)?\)"), r"\1!"),
+    ("{-}", re.compile(r"\{-\}"), "-"),
+    ("\\frac{\\", re.compile(
+        r"(?<=\d)\s?\\[dt]?frac\{\s?" + _TEXT + r"\{([A-Za-z ]{1,20})\}\s?\}\{\s?" + _TEXT + r"\{([A-Za-z ]{1,20})\}\s?\}"
+    ), r"\\text{ \1/\2}"),
+    ("th", re.compile(r"^(\d{1,6})\s?(?:th|st|nd|rd)$"), r"\1"),
+    ("sq", re.compile(r"(?<=[\d}])\s?\bsq\.?\s(?=[a-z]{1,6}\.?$)"), r" square "),
     ("\\Pr", re.compile(r"\\Pr(?![A-Za-z])"), "P"),
     ("\\cent", re.compile(r"\\cents?(?![A-Za-z])"), r"\\text{ cents}"),
     ("\\textcent", re.compile(r"\\textcent(?![A-Za-z])"), r"\\text{ cents}"),
@@ -74,7 +82,7 @@ _CHINESE = re.compile(
 
 def respelt(text: str) -> str:
     """`text`, already in the grammar's signs, in the spellings that the grammar knows."""
-    if text.isascii() and text.isalnum():
+    if text.isascii() and text.isalnum() and (text.isdigit() or not text[:1].isdigit()):
         return text
     if text[-1:] in "\\ek" or text.endswith("d"):
         text = _END.sub("", text[-200:]).join((text[:-200], "")) if text[:-200] else _END.sub("", text)
