@@ -25,6 +25,6 @@ def test_the_demo_learns_with_colocated_rollouts(tmp_path: Path) -> None:
     rewards = [entry["reward"] for entry in history if "reward" in entry]
     assert len(rewards) == 16
     assert sum(rewards[-4:]) / 4 > sum(rewards[:4]) / 4
-    # What vLLM samples from is what is trained: its log-probabilities are the trainer's, up to kernels' rounding.
-    gaps = [entry["sampling/sampling_logp_difference/max"] for entry in history if "reward" in entry]
-    assert max(gaps) < 0.05
+    # What vLLM samples from is what is trained: the mean gap of log-probabilities is bfloat16's rounding, and doesn't grow.
+    gaps = [entry["sampling/sampling_logp_difference/mean"] for entry in history if "reward" in entry]
+    assert max(gaps) < 0.005

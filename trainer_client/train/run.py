@@ -16,6 +16,7 @@ from trainer_client.planner import plan
 from trainer_client.train.arguments import check_against_trl, grpo_arguments, peft_config
 from trainer_client.train.checks import Finding, batches_of, check
 from trainer_client.train.config import ConfigError, TrainConfig
+from trainer_client.train.cpu_sync import sync_through_reload
 from trainer_client.train.data import kinds_and_full_marks, load_rows
 from trainer_client.train.memory import plan_request
 from trainer_client.train.report import print_batches, print_findings, print_plan
@@ -104,7 +105,7 @@ def build_trainer(prepared: Prepared, callbacks: list[Any] | None = None) -> Any
         os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # rollout_func is used on purpose
         rollout = ResamplingRollout(list(prepared.rows), reward, config.curriculum.resampling_rounds)
         reward = reward_from_rollout
-    return CurriculumGRPOTrainer(
+    trainer = CurriculumGRPOTrainer(
         model=config.model,
         reward_funcs=[reward],
         args=prepared.arguments,
@@ -116,6 +117,9 @@ def build_trainer(prepared: Prepared, callbacks: list[Any] | None = None) -> Any
         curriculum=config.curriculum.settings(),
         pass_reward=prepared.pass_reward,
     )
+    if config.vllm.mode == "colocate" and prepared.arguments.device.type == "cpu":
+        sync_through_reload(trainer)
+    return trainer
 
 
 def _stop_on_errors(findings: list[Finding]) -> None:
