@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 ROOT = Path(__file__).parents[2]
-START_TIMEOUT_S = 90.0
+START_TIMEOUT_S = 200.0
 STOP_TIMEOUT_S = 60.0
 
 

@@ -17,8 +17,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 GROUPS = 3000
 
+pytestmark = pytest.mark.timeout(300)  # a first run builds the sandboxes' image
 
-def command(*arguments: str, timeout_s: float = 110) -> subprocess.CompletedProcess[str]:
+
+def command(*arguments: str, timeout_s: float = 280) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "verifier_service", *arguments],
         cwd=ROOT,

@@ -15,7 +15,7 @@ import pytest
 
 from verifier_service.sandbox.docker_backend import LABEL
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
 
 DRAINED = (0, -signal.SIGTERM)  # a server that ended well may still tell its parent which signal ended it
 SLOW = "import time\nprint(input())\ntime.sleep(3)"

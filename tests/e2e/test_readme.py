@@ -16,6 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+pytestmark = pytest.mark.timeout(300)  # a first run builds the sandboxes' image
 ADDRESS = "http://127.0.0.1:8000"
 
 
@@ -44,7 +45,7 @@ def shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         env=os.environ | {"PATH": path, "COLUMNS": "100"} | environment,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
         check=False,
     )
 
