@@ -142,7 +142,7 @@ async def main() -> None:
             cpu, plain_cpu = statistics.median(s[1] for s in sandboxed), statistics.median(p[1] for p in plain)
             middle, slow = spans[len(spans) // 2], spans[int(len(spans) * 0.99)]
             print(
-                f"{name:8} sandbox {rate:6.1f}/s {cpu * 1e3:5.2f} ms CPU   plain {plain_rate:6.1f}/s {plain_cpu * 1e3:5.2f} ms CPU"
+                f"{name:8} sandbox {rate:6.1f}/s {cpu * 1e3:5.2f} ms CPU   plain {plain_rate:6.1f}/s {plain_cpu * 1e3:5.2f} ms"
                 f"   ratio {rate / plain_rate:5.2f}   CPU ratio {cpu / plain_cpu:4.2f}"
                 f"   p50 {middle * 1e3:.2f} ms  p99 {slow * 1e3:.2f} ms"
             )

@@ -12,10 +12,10 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-import docker
 import pytest
 import pytest_asyncio
 
+import docker
 from verifier_service.sandbox import docker_backend
 from verifier_service.sandbox.conformance.programs import expect_output, run, still_well
 from verifier_service.sandbox.contract import Ending, Limits, Program, SandboxFault
@@ -60,12 +60,15 @@ async def test_closing_leaves_no_container(backend: DockerBackend, engine: docke
 async def test_a_container_killed_while_it_runs_is_a_fault_and_the_next_program_runs(
     backend: DockerBackend, engine: docker.DockerClient
 ) -> None:
-    with pytest.raises(SandboxFault):
+    async def run_and_kill() -> None:
         async with backend.run(Program("python", "import time\ntime.sleep(60)"), Limits(wall_time_s=60)) as execution:
             (lease,) = backend.pool._busy
             await asyncio.to_thread(engine.containers.get(lease.slot._container.id).kill)  # type: ignore[attr-defined]
             async for _ in execution:
                 pass
+
+    with pytest.raises(SandboxFault):
+        await run_and_kill()
     await still_well(backend, 3)
 
 
@@ -95,10 +98,14 @@ async def test_an_engine_that_comes_back_is_used_again(backend: DockerBackend, m
     monkeypatch.setattr(backend._maker, "_create", refuse)
     for lease in list(backend.pool._idle):
         lease.slot.link.lose("engine went away")
-    with pytest.raises(SandboxFault):
+
+    async def run_some() -> None:
         for _ in range(3):
             await run(backend, "print(1)")
             await asyncio.sleep(0.2)
+
+    with pytest.raises(SandboxFault):
+        await run_some()
     broken = False
     await asyncio.sleep(2.5)
     await still_well(backend)

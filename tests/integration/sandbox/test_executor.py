@@ -143,7 +143,9 @@ async def test_an_executor_that_was_restarted_is_found_again(path: Path) -> None
     await second.aclose(5)
 
 
-async def test_two_executors_never_share_a_socket_and_a_dead_ones_is_replaced(executor: Executor, path: Path, tmp_path: Path) -> None:
+async def test_two_executors_never_share_a_socket_and_a_dead_ones_is_replaced(
+    executor: Executor, path: Path, tmp_path: Path
+) -> None:
     rival = Executor(make_bubblewrap_backend(SETTINGS), SETTINGS, path)
     with pytest.raises(SandboxFault, match="another executor"):
         await rival.start()
@@ -158,7 +160,9 @@ async def test_the_check_tells_whether_an_executor_is_ready(executor: Executor, 
     def check(socket_path: Path) -> int:
         command = [sys.executable, "-m", "verifier_service.executor", "--check"]
         environment = {"PATH": "/usr/bin:/bin", "VERIFIER_EXECUTOR_SOCKET": str(socket_path)}
-        return subprocess.run(command, env=environment, cwd=Path(__file__).parents[3], capture_output=True, check=False).returncode
+        return subprocess.run(
+            command, env=environment, cwd=Path(__file__).parents[3], capture_output=True, check=False
+        ).returncode
 
     assert await asyncio.to_thread(check, path) == 0
     assert await asyncio.to_thread(check, tmp_path / "nobody.sock") == 1

@@ -13,7 +13,13 @@ END = wire.WireTermination("exited", 0, 0, 0.1, 0.2, 12.5, b"out\xff", b"", ("le
 blobs = st.binary(max_size=50)
 
 
-@given(st.integers(0, 2**32 - 1), blobs, st.lists(blobs, max_size=4), st.lists(blobs, max_size=4), st.lists(st.tuples(blobs, blobs), max_size=3))
+@given(
+    st.integers(0, 2**32 - 1),
+    blobs,
+    st.lists(blobs, max_size=4),
+    st.lists(blobs, max_size=4),
+    st.lists(st.tuples(blobs, blobs), max_size=3),
+)
 def test_a_program_comes_back_as_it_was_packed(
     run_id: int, source: bytes, args: list[bytes], stdins: list[bytes], files: list[tuple[bytes, bytes]]
 ) -> None:
@@ -37,7 +43,15 @@ def test_terminations_and_the_end_come_back() -> None:
 
 @given(st.binary(max_size=200))
 def test_bytes_that_are_no_frame_are_refused_and_nothing_else_happens(data: bytes) -> None:
-    for unpack in (wire.unpack_run, wire.unpack_judge, wire.unpack_case, wire.unpack_pair, wire.unpack_done, wire.unpack_emit, wire.unpack_number):
+    for unpack in (
+        wire.unpack_run,
+        wire.unpack_judge,
+        wire.unpack_case,
+        wire.unpack_pair,
+        wire.unpack_done,
+        wire.unpack_emit,
+        wire.unpack_number,
+    ):
         try:
             unpack(data)
         except wire.WireError:

@@ -7,7 +7,10 @@ from verifier_service.sandbox.contract import Ending, SandboxBackend
 
 TIMES = 6  # more programs than slots, so that one of them meets the slot that was touched
 
-_PLACES = "('/tmp', '/var/tmp', '/dev/shm', '/dev', '/run', '/box', '/box/work', '/', '/home', '/usr/lib/python3', '/etc', '/proc', '/dev/mqueue', '.')"
+_PLACES = """(
+    '/tmp', '/var/tmp', '/dev/shm', '/dev', '/run', '/box', '/box/work', '/', '/home', '/usr/lib/python3', '/etc', '/proc',
+    '/dev/mqueue', '.',
+)"""
 
 
 async def _plant_and_look(backend: SandboxBackend, plant: str, look: str) -> None:
@@ -87,7 +90,9 @@ for family, address in ((socket.AF_UNIX, chr(0) + "planted"), (socket.AF_INET, (
     except OSError:
         pass
 bad += [n for n in os.listdir("/dev/shm")] if os.path.isdir("/dev/shm") else []
-mine = [p for p in os.listdir("/proc") if p.isdigit() and open(f"/proc/{p}/status").read().split("Uid:")[1].split()[0] == str(os.getuid())]
+def uid_of(p):
+    return open(f"/proc/{p}/status").read().split("Uid:")[1].split()[0]
+mine = [p for p in os.listdir("/proc") if p.isdigit() and uid_of(p) == str(os.getuid())]
 if len({open(f"/proc/{p}/stat").read().rpartition(")")[2].split()[3] for p in mine} - {"0", str(os.getsid(0))}) > SHARED:
     bad.append(mine)
 print(bad or "clean")
@@ -151,7 +156,11 @@ print(bad or "clean")
 
 
 async def no_descriptor_but_stdio_is_open(backend: SandboxBackend) -> None:
-    source = "import os\nfds = [int(n) for n in os.listdir('/proc/self/fd')]\nprint(sorted(f for f in fds if os.path.exists(f'/proc/self/fd/{f}')))"
+    source = """
+import os
+fds = [int(n) for n in os.listdir('/proc/self/fd')]
+print(sorted(f for f in fds if os.path.exists(f'/proc/self/fd/{f}')))
+"""
     await expect_output(backend, source, b"[0, 1, 2]\n")
     forge = """
 import os, struct
@@ -198,7 +207,14 @@ async def the_runner_can_not_be_killed(backend: SandboxBackend) -> None:
         "import os, signal\nos.kill(1, signal.SIGKILL)",
         "import os, signal\nos.kill(-1, signal.SIGKILL)",
         "import os, signal\nos.killpg(0, signal.SIGKILL)",
-        "import os, signal\nfor p in range(1, 200):\n    if p != os.getpid():\n        for s in (signal.SIGSTOP, signal.SIGKILL):\n            try: os.kill(p, s)\n            except OSError: pass",
+        """
+import os, signal
+for p in range(1, 200):
+    if p != os.getpid():
+        for s in (signal.SIGSTOP, signal.SIGKILL):
+            try: os.kill(p, s)
+            except OSError: pass
+""",
     ):
         end = await run(backend, source, wall_time_s=5.0)
         assert end.ending in (Ending.EXITED, Ending.SIGNALLED, Ending.WALL_TIME), end

@@ -166,7 +166,14 @@ async def sparse_files_and_many_names_do_no_harm(backend: SandboxBackend) -> Non
 
 
 async def descriptors_run_out_for_the_program_alone(backend: SandboxBackend) -> None:
-    source = "import os\nn = 0\ntry:\n    while True: os.open('/dev/null', 0); n += 1\nexcept OSError: pass\nos.write(1, b'out of them' if n < 5000 else b'no end')"
+    source = """
+import os
+n = 0
+try:
+    while True: os.open('/dev/null', 0); n += 1
+except OSError: pass
+os.write(1, b'out of them' if n < 5000 else b'no end')
+"""
     end = await run(backend, source)
     assert end.stdout == b"out of them", end
     await still_well(backend)
@@ -180,7 +187,17 @@ async def grandchildren_do_not_hold_the_end_back(backend: SandboxBackend) -> Non
     assert end.stdout == b"parent\n"
     assert time.monotonic() - started < 40
     assert any("left" in sign for sign in end.tamper), end
-    source = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.closerange(0, 64)\n        time.sleep(60)\n    os._exit(0)\nos.wait()\nprint('daemon')"
+    source = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.closerange(0, 64)
+        time.sleep(60)
+    os._exit(0)
+os.wait()
+print('daemon')
+"""
     end = await run(backend, source, wall_time_s=60.0)
     assert end.stdout == b"daemon\n"
     assert any("left" in sign for sign in end.tamper), end

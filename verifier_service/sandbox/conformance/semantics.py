@@ -176,7 +176,14 @@ async def a_closed_stdout_is_the_programs_own_affair(backend: SandboxBackend) ->
 
 
 async def cases_run_in_order_and_apart(backend: SandboxBackend) -> None:
-    source = "import builtins, sys\nx = input()\nprint(x, hasattr(builtins, 'mark'))\nbuiltins.mark = 1\nopen('left', 'x').close()\nsys.exit(x == 'b')"
+    source = """
+import builtins, sys
+x = input()
+print(x, hasattr(builtins, 'mark'))
+builtins.mark = 1
+open('left', 'x').close()
+sys.exit(x == 'b')
+"""
     ends = await run_all(backend, Program("python", source, (b"a", b"b", b"c")))
     assert [end.stdout for end in ends] == [b"a False\n", b"b False\n", b"c False\n"], ends
     assert [end.exit_code for end in ends] == [0, 1, 0]
@@ -224,7 +231,15 @@ async def deep_recursion_is_an_error_or_works(backend: SandboxBackend) -> None:
     end = await run(backend, "def f(n): return f(n + 1)\nf(0)")
     assert end.exit_code == 1
     assert b"RecursionError" in end.stderr
-    source = "import sys, threading\nthreading.stack_size(128 << 20)\nsys.setrecursionlimit(10 ** 6)\ndef f(n): return 0 if n == 0 else 1 + f(n - 1)\nt = threading.Thread(target=lambda: print(f(40000)))\nt.start()\nt.join()"
+    source = """
+import sys, threading
+threading.stack_size(128 << 20)
+sys.setrecursionlimit(10 ** 6)
+def f(n): return 0 if n == 0 else 1 + f(n - 1)
+t = threading.Thread(target=lambda: print(f(40000)))
+t.start()
+t.join()
+"""
     await expect_output(backend, source, b"40000\n")
 
 

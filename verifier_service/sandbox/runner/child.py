@@ -10,7 +10,6 @@ from typing import NamedTuple
 from . import wire
 from .zygote import ENDED, pack_message, send_order
 
-
 SELF = os.getuid()
 PIPE_BYTES = 1 << 16  # what a new pipe takes without a reader
 STDERR_SLACK = 16  # times the output limit that a program may write to stderr, of which one time is kept
