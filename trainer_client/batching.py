@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from trainer_client.client_errors import RequestRefused
+from trainer_client.group_complaints import complaint
 from verifier_protocol import (
     CodeSpec,
     FormatSpec,
@@ -107,13 +108,15 @@ Chunk = list[Piece]
 
 def checked_groups(groups: Iterable[GroupLike]) -> list[Group]:
     """Groups as models. Raises RequestRefused, with the field and without any of the values, for what is no group."""
+    if isinstance(groups, Mapping | str | Group):
+        raise RequestRefused("groups: give a list of groups", field="groups")
     given = list(groups)
     try:
         return _GROUPS.validate_python([dict(g) if isinstance(g, Mapping) else g for g in given])
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        path = "groups" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
-        raise RequestRefused(f"{path}: {first['msg']}", field=path) from None
+        path, said = complaint(first, given)
+        raise RequestRefused(f"{path}: {said}", field=path) from None
 
 
 def encode_text(text: str) -> bytes:
@@ -225,13 +228,22 @@ def halves(chunk: Chunk) -> list[Chunk] | None:
     return [[Piece(piece.job, piece.verifiers, part)] for part in (piece.items[:middle], piece.items[middle:])]
 
 
-def encode_chunk(chunk: Chunk, deadline_s: float) -> bytes:
-    """The body of one request. Group ids are the positions in the chunk: the answer must echo them in order."""
+def group_id(tag: str, position: int) -> str:
+    """The id of a group on the wire. `tag` is drawn anew for each request, so that an answer to another one (late, doubled
+    or cached on the way) is never taken for this one's, however alike the two look."""
+    return f"{tag}.{position}"
+
+
+def encode_chunk(chunk: Chunk, deadline_s: float, tag: str) -> bytes:
+    """The body of one request. Group ids are tag and position in the chunk: the answer must echo them in order.
+
+    `tag`: letters and digits.
+    """
     groups = []
     for position, piece in enumerate(chunk):
         completions = b",".join(item.encoded() for item in piece.items)
         specs = b",".join(piece.job.spec_bodies[v] for v in piece.verifiers)
-        groups.append(b'{"id":"%d","completions":[%s],"verifiers":[%s]}' % (position, completions, specs))
+        groups.append(b'{"id":"%s","completions":[%s],"verifiers":[%s]}' % (group_id(tag, position).encode(), completions, specs))
     return b'{"groups":[%s],"deadline_s":%s}' % (b",".join(groups), repr(round(deadline_s, 3)).encode())
 
 
@@ -280,7 +292,7 @@ def stats_of(rewards: Sequence[float | None], passed: int) -> GroupStats:
     """Statistics over the completions that have a reward, as the service defines them (population std)."""
     known = [reward for reward in rewards if reward is not None]
     if not known:
-        return GroupStats(mean=None, std=None, pass_rate=None, unscored=len(rewards), zero_variance=True)
+        return GroupStats(mean=None, std=None, pass_rate=None, unscored=len(rewards), zero_variance=False)
     mean = math.fsum(known) / len(known)
     return GroupStats(
         mean=mean,

@@ -123,8 +123,8 @@ class VerifierClient:
         progress: bool | ProgressCallback = False,
     ) -> concurrent.futures.Future[list[GroupResult]]:
         """As `score`, from any thread: a future at once. Cancelling it cancels the requests."""
-        checked = checked_groups(groups)
         deadline = Deadline.after(self._deadline_s(deadline_s))
+        checked = checked_groups(groups)
         return self.run_on_portal(lambda live: self.score_on_portal(live, checked, deadline, progress))
 
     async def preflight(self, kinds: Iterable[str] = (), *, wait_s: float = 0.0) -> Preflight:
@@ -135,7 +135,7 @@ class VerifierClient:
         return await asyncio.wrap_future(self.submit_preflight(kinds, wait_s=wait_s))
 
     def submit_preflight(self, kinds: Iterable[str] = (), *, wait_s: float = 0.0) -> concurrent.futures.Future[Preflight]:
-        wanted = tuple(kinds)
+        wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
         deadline = Deadline.after(wait_s)
         return self.run_on_portal(lambda live: self._preflight(live, wanted, deadline))
 

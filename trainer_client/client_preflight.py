@@ -90,7 +90,7 @@ async def _ask(http: httpx.AsyncClient, url: str, kinds: list[str], deadline: De
         return ReplicaReport(url, "no answer; is the service overloaded, or the address a firewalled one?", {})
     except httpx.TransportError as error:
         hint = "start it (`verifier-service serve`) or correct the URL"
-        return ReplicaReport(url, f"{type(error).__name__}; {hint}", {})
+        return ReplicaReport(url, f"{type(error).__name__}: {error}"[:LONGEST_DETAIL] + f"; {hint}", {})
     if described.status_code in (401, 403):
         return ReplicaReport(url, "it asks for a bearer token; pass token=, or set VERIFIER_TOKEN", {})
     verifiers = _verifiers(described.content) if described.status_code == 200 else {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -87,9 +88,10 @@ class Sender:
             self.deadline.remaining_s(), settings.attempt_share, settings.attempt_floor_s, settings.attempt_cap_s
         )
         margin_s = min(ANSWER_MARGIN_CAP_S, budget_s * ANSWER_MARGIN_SHARE)
-        body = encode_chunk(trip.chunk, max(0.001, budget_s - margin_s))
+        tag = secrets.token_hex(4)
+        body = encode_chunk(trip.chunk, max(0.001, budget_s - margin_s), tag)
         try:
-            response = await post_chunk(self.live, replica, trip.chunk, body, budget_s, settings, self.metrics)
+            response = await post_chunk(self.live, replica, trip.chunk, tag, body, budget_s, settings, self.metrics)
         except AttemptFailed as failure:
             if failure.blame == "too_large":
                 replicas.succeeded(replica)

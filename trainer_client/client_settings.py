@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import Annotated, Any
 
-from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, field_validator
+from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, ValidationError, field_validator
+
+from trainer_client.client_errors import RequestRefused
 
 MIB = 1 << 20
 TOKEN_VARIABLE = "VERIFIER_TOKEN"  # noqa: S105  the name of a variable, not a token
@@ -48,21 +50,36 @@ class ClientSettings(BaseModel):
     @field_validator("urls", mode="before")
     @classmethod
     def _as_tuple(cls, value: Any) -> Any:
+        if not value:
+            raise ValueError("name the service's base URL, such as http://127.0.0.1:8000")
         return (value,) if isinstance(value, str) else tuple(value)
 
     @field_validator("urls")
     @classmethod
     def _base_urls(cls, urls: tuple[str, ...]) -> tuple[str, ...]:
-        for url in urls:
-            if _URL.validate_python(url).password is not None:
-                raise ValueError("a URL with a password in it would stand in logs; pass token= instead")
-        bases = tuple(url.rstrip("/").removesuffix("/v1/score").removesuffix("/score") for url in urls)
+        bases = tuple(_base_url(url.strip()) for url in urls)
         if len(set(bases)) != len(bases):
             raise ValueError("the same replica is named twice")
         return bases
 
     def bearer_token(self) -> str | None:
-        """The token to send; read when a connection pool is made, so that it need not travel in a pickle."""
-        if self.token is not None:
-            return self.token.get_secret_value()
-        return os.environ.get(TOKEN_VARIABLE) or None
+        """The token to send; read when a connection pool is made, so that it need not travel in a pickle.
+
+        Raises RequestRefused for what no header can carry.
+        """
+        token = (self.token.get_secret_value() if self.token is not None else os.environ.get(TOKEN_VARIABLE, "")).strip()
+        if not all("!" <= character <= "~" for character in token):
+            raise RequestRefused("the token has a character that is no printable ASCII, or white space in it", field="token")
+        return token or None
+
+
+def _base_url(url: str) -> str:
+    if "@" in url:
+        raise ValueError("a URL with a name or password in it would stand in logs; pass token= instead")
+    try:
+        parsed = _URL.validate_python(url)
+    except ValidationError:
+        raise ValueError(f"{url!r:.200} is no base URL: write it as http://127.0.0.1:8000, with its scheme") from None
+    if parsed.query is not None or parsed.fragment is not None:
+        raise ValueError(f"{url!r:.200} is no base URL: leave out what stands after ? and #")
+    return url.rstrip("/").removesuffix("/v1/score").removesuffix("/score")

@@ -19,7 +19,7 @@ from typing import Literal
 import httpx
 from pydantic import ValidationError
 
-from trainer_client.batching import Chunk, caller_field
+from trainer_client.batching import Chunk, caller_field, group_id
 from trainer_client.client_errors import RequestRefused
 from trainer_client.client_metrics import ClientMetrics
 from trainer_client.client_replicas import Replica, ReplicaSet
@@ -84,7 +84,14 @@ async def open_live(settings: ClientSettings, transport: httpx.AsyncBaseTranspor
 
 
 async def post_chunk(
-    live: Live, replica: Replica, chunk: Chunk, body: bytes, budget_s: float, settings: ClientSettings, metrics: ClientMetrics
+    live: Live,
+    replica: Replica,
+    chunk: Chunk,
+    tag: str,
+    body: bytes,
+    budget_s: float,
+    settings: ClientSettings,
+    metrics: ClientMetrics,
 ) -> ScoreResponse:
     """Post one body to one replica, within `budget_s` seconds in all.
 
@@ -106,7 +113,7 @@ async def post_chunk(
     metrics.observe_latency(time.monotonic() - start)
     metrics.bytes_received += len(content)
     if status == 200:
-        response = _read_answer(chunk, content, replica.url)
+        response = _read_answer(chunk, tag, content, replica.url)
         metrics.service_ms += response.timing.total_ms
         return response
     raise _failure(chunk, status, headers, content, replica.url, settings)
@@ -155,7 +162,7 @@ def _problem(content: bytes) -> tuple[str, str | None]:
     return problem.detail, problem.field
 
 
-def _read_answer(chunk: Chunk, content: bytes, url: str) -> ScoreResponse:
+def _read_answer(chunk: Chunk, tag: str, content: bytes, url: str) -> ScoreResponse:
     try:
         with _no_collection():
             response = ScoreResponse.model_validate_json(content)
@@ -163,7 +170,7 @@ def _read_answer(chunk: Chunk, content: bytes, url: str) -> ScoreResponse:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         path = ".".join(str(part) for part in first["loc"])
         raise AttemptFailed("broken", f"{url} sent no valid answer: {path}: {first['msg']}"[:LONGEST_DETAIL]) from None
-    fault = answer_fault(chunk, response)
+    fault = answer_fault(chunk, tag, response)
     if fault is not None:
         raise AttemptFailed("broken", f"{url} sent no valid answer: {fault}")
     return response
@@ -182,15 +189,15 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def answer_fault(chunk: Chunk, response: ScoreResponse) -> str | None:
+def answer_fault(chunk: Chunk, tag: str, response: ScoreResponse) -> str | None:
     """What is wrong with an answer to this chunk, None if nothing is."""
     if response.protocol != PROTOCOL_VERSION:
         return f"protocol {response.protocol!r}, this client speaks {PROTOCOL_VERSION}; upgrade the older of the two"
     if len(response.groups) != len(chunk):
         return f"{len(response.groups)} groups for {len(chunk)}"
     for position, (piece, group) in enumerate(zip(chunk, response.groups, strict=True)):
-        if group.id != str(position):
-            return f"group {position} is answered as {group.id!r:.40}"
+        if group.id != group_id(tag, position):
+            return f"group {group_id(tag, position)} is answered as {group.id!r:.40}"
         kinds = [piece.job.specs[v].kind for v in piece.verifiers]
         fault = _group_fault(kinds, len(piece.items), group)
         if fault is not None:

@@ -14,6 +14,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 from pydantic import BaseModel
@@ -61,13 +62,13 @@ class RewardRecipe:
         own = row.get(self.verifiers_column)
         if own is not None:
             return [_sparse(spec) for spec in _spec_list(own, self.verifiers_column)]
-        gold = next((row[name] for name in self.gold_columns if row.get(name) is not None), None)
+        gold = next((text for name in self.gold_columns if (text := gold_text(row.get(name), name)) is not None), None)
         tests = row.get(self.tests_column)
         if self.templates is None:
             if tests is not None:
                 return [{"kind": "code", "tests": as_tests(tests)}]
             if gold is not None:
-                return [{"kind": "math", "gold": str(gold)}]
+                return [{"kind": "math", "gold": gold}]
             raise self._nothing(row)
         specs = [self._filled(template, gold, tests) for template in self.templates]
         chosen = [spec for spec in specs if spec is not None]
@@ -76,10 +77,10 @@ class RewardRecipe:
             raise self._nothing(row)
         return chosen
 
-    def _filled(self, template: Spec, gold: Any, tests: Any) -> Spec | None:
+    def _filled(self, template: Spec, gold: str | None, tests: Any) -> Spec | None:
         """The template with this row's gold or tests; None if the row has none (it belongs to another template)."""
         if template["kind"] == "math" and "gold" not in template:
-            return None if gold is None else {**template, "gold": str(gold)}
+            return None if gold is None else {**template, "gold": gold}
         if template["kind"] == "code" and "tests" not in template:
             return None if tests is None else {**template, "tests": as_tests(tests)}
         return template
@@ -91,6 +92,20 @@ class RewardRecipe:
             f"{self.tests_column!r} or {self.verifiers_column!r}; it has {', '.join(present) or 'no columns'}",
             field=self.verifiers_column,
         )
+
+
+def gold_text(value: Any, column: str) -> str | None:
+    """A gold as text; None where the row has none (None, or the NaN that data frames fill in).
+
+    Raises RequestRefused for anything but text and numbers: the text of a list or a tensor is no answer, and every
+    completion would be judged by it.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Number):
+        text = str(value)
+        return None if text.lower() == "nan" else text
+    raise RequestRefused(f"{column}: a gold is text or a number, not {type(value).__name__}", field=column)
 
 
 def label_row(label: Any) -> dict[str, Any]:
@@ -202,23 +217,38 @@ def _sparse_call(case: Any) -> Any:
 
 
 def message_text(completion: Any) -> str:
-    """A completion's text: the string, or the content of the last assistant message (its text parts, if in parts)."""
+    """A completion's text: the string, or the content of the last assistant message (its text parts, if in parts).
+
+    Raises RequestRefused for what is neither: token ids or None are a bug of the caller, and no empty answer.
+    """
     if isinstance(completion, str):
         return completion
-    if isinstance(completion, Sequence):
-        for message in reversed(completion):
-            if isinstance(message, Mapping) and message.get("role") == "assistant":
-                return _content_text(message.get("content"))
+    messages = [completion] if isinstance(completion, Mapping) else completion
+    if not isinstance(messages, list | tuple) or not all(isinstance(m, Mapping) and "role" in m for m in messages):
+        raise RequestRefused(
+            f'a completion is text or a list of messages {{"role", "content"}}, not {_type_name(completion)}', field="completions"
+        )
+    for message in reversed(messages):
+        if message["role"] == "assistant":
+            return _content_text(message.get("content"))
     return ""
+
+
+def _type_name(value: Any) -> str:
+    inner = {type(item).__name__ for item in value} if isinstance(value, list | tuple) else set()
+    return f"{type(value).__name__} of {', '.join(sorted(inner))}" if inner else type(value).__name__
 
 
 def _content_text(content: Any) -> str:
+    """None, as beside tool calls, is an empty answer; so are parts without text."""
+    if content is None:
+        return ""
     if isinstance(content, str):
         return content
-    if isinstance(content, Sequence):
-        texts = [part.get("text") for part in content if isinstance(part, Mapping)]
+    if isinstance(content, list | tuple):
+        texts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
         return "".join(text for text in texts if isinstance(text, str))
-    return ""
+    raise RequestRefused(f"a message's content is text or a list of parts, not {type(content).__name__}", field="completions")
 
 
 def rows_to_groups(
@@ -228,23 +258,37 @@ def rows_to_groups(
 
     A call need not hold a whole group (trainers split them over ranks), so nothing is concluded from a group's size.
     Columns are lists of one value per completion; others (a trainer's state, callbacks) are left alone.
+
+    Raises RequestRefused, with the row, where a row doesn't say how to verify it or a completion is none.
     """
-    count = len(completions)
-    rowwise = {name: values for name, values in columns.items() if isinstance(values, list) and len(values) == count}
+    rowwise = _rowwise(prompts, len(completions), columns, recipe)
     used = recipe.columns_used(rowwise)
     id_column = next((name for name in recipe.id_columns if name in rowwise), None)
     groups: list[dict[str, Any]] = []
     previous: tuple[Any, ...] | None = None
     for i, completion in enumerate(completions):
         key = (prompts[i] if prompts is not None else None, [rowwise[name][i] for name in used])
-        if previous is None or key != previous:
-            previous = key
-            specs = recipe.specs({name: rowwise[name][i] for name in used})
-            groups.append({"completions": [], "verifiers": specs})
-            if id_column is not None and rowwise[id_column][i] is not None:
-                groups[-1]["id"] = str(rowwise[id_column][i])[:1000]
-        groups[-1]["completions"].append(message_text(completion))
+        try:
+            if previous is None or key != previous:
+                previous = key
+                specs = recipe.specs({name: values[i] for name, values in rowwise.items()})
+                groups.append({"completions": [], "verifiers": specs})
+                if id_column is not None and rowwise[id_column][i] is not None:
+                    groups[-1]["id"] = str(rowwise[id_column][i])[:1000]
+            groups[-1]["completions"].append(message_text(completion))
+        except RequestRefused as error:
+            raise RequestRefused(f"row {i}: {error}", field=error.field) from None
     return groups
+
+
+def _rowwise(prompts: Sequence[Any] | None, count: int, columns: Mapping[str, Any], recipe: RewardRecipe) -> dict[str, Any]:
+    """The columns with one value per completion. Raises RequestRefused where one that is needed has another length."""
+    lists = {name: values for name, values in columns.items() if isinstance(values, list | tuple)}
+    needed = {name: lists[name] for name in recipe.columns_used(lists)}
+    for name, values in needed.items() if prompts is None else {**needed, "prompts": prompts}.items():
+        if len(values) != count:
+            raise RequestRefused(f"{name}: {len(values)} values for {count} completions", field=name)
+    return {name: values for name, values in lists.items() if len(values) == count}
 
 
 def flat_rewards(results: Iterable[GroupResult]) -> list[float | None]:

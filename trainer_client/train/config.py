@@ -7,7 +7,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from trainer_client.curriculum.tracker import CurriculumSettings
@@ -160,6 +159,8 @@ def load_config(source: str, changes: list[str] | None = None) -> TrainConfig:
 
 
 def _read(source: str) -> dict[str, Any]:
+    import yaml  # here, so that plan and presets need no more than the service's packages
+
     path = Path(source)
     if not path.exists() and source in preset_names():
         path = PRESETS / f"{source}.yaml"
@@ -177,6 +178,8 @@ def _read(source: str) -> dict[str, Any]:
 
 
 def _apply(raw: dict[str, Any], change: str) -> None:
+    import yaml
+
     name, equals, text = change.partition("=")
     if not equals or not name:
         raise ConfigError(f"--set takes section.field=value, not {change!r}")

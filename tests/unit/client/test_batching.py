@@ -48,16 +48,16 @@ def test_every_completion_is_asked_once_and_requests_keep_their_limits(groups, m
     for chunk in chunks:
         items = sum(len(piece.items) for piece in chunk)
         work = sum(sum(piece.job.work[v] for v in piece.verifiers) * len(piece.items) for piece in chunk)
-        assert items == 1 or (len(encode_chunk(chunk, 10)) <= max_bytes and work <= max_work + 1e-9)
+        assert items == 1 or (len(encode_chunk(chunk, 10, "abcd1234")) <= max_bytes and work <= max_work + 1e-9)
 
 
 @given(groups=groups.filter(bool))
 def test_a_body_is_the_json_of_what_it_holds(groups):
     views = make_views(checked_groups(groups))
     (chunk,) = cut_chunks([p for job in jobs_of(views) for p in missing_pieces(job, job.items.values())], 10**9, 10**9)
-    body = json.loads(encode_chunk(chunk, 12.3456))
+    body = json.loads(encode_chunk(chunk, 12.3456, "t"))
     assert body["deadline_s"] == 12.346
-    assert [group["id"] for group in body["groups"]] == [str(n) for n in range(len(chunk))]
+    assert [group["id"] for group in body["groups"]] == [f"t.{n}" for n in range(len(chunk))]
     sent = {(json.dumps(g["verifiers"]), text) for g in body["groups"] for text in g["completions"]}
     asked = {(json.dumps(g["verifiers"]), text) for g in groups for text in g["completions"]}
     assert sent == asked

@@ -148,7 +148,7 @@ async def test_a_spec_with_nan_is_refused_before_it_is_sent(make_client, service
     [
         ({"completions": [], "verifiers": [{"kind": "math", "gold": "42"}]}, "groups[1].completions"),
         ({"completions": ["x"], "verifiers": []}, "groups[1].verifiers"),
-        ({"completions": ["x"], "verifiers": [{"kind": "math", "gold": 42}]}, "groups[1].verifiers[0].math.gold"),
+        ({"completions": ["x"], "verifiers": [{"kind": "math", "gold": 42}]}, "groups[1].verifiers[0].gold"),
         ({"completions": ["x"]}, "groups[1].verifiers"),
     ],
 )
