@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from verifier_service.cli.file_scoring.batches import Plan, score_lines
 from verifier_service.cli.file_scoring.endpoint import Endpoint, Unreachable, in_process, remote
-from verifier_service.cli.file_scoring.lines import BadLine, Line, digest_of, parse_line, read_raw_lines
+from verifier_service.cli.file_scoring.lines import BadLine, Line, digest_of, needs_sandbox, parse_line, read_raw_lines
 from verifier_service.cli.file_scoring.results import Record, ResultFile, ResultFileError
 from verifier_service.cli.file_scoring.summary import Summary
 from verifier_service.cli.terminal import USAGE_ERROR, console, fail, load_settings, prepare_sandbox
@@ -34,14 +34,14 @@ def score(
     token: Annotated[
         str | None, typer.Option(envvar="VERIFIER_TOKEN", help="Bearer token for the service.", show_envvar=True)
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Groups a request.")] = 64,
+    batch: Annotated[int, typer.Option(min=1, help="Groups a request at most; fewer where they hold programs.")] = 64,
     in_flight: Annotated[int, typer.Option(min=1, max=256, help="Requests at one time.")] = 4,
     deadline_s: Annotated[float, typer.Option(min=0.1, help="Deadline of each request, seconds.")] = 300.0,
     patience_s: Annotated[float, typer.Option(min=0.0, help="How long to wait for a service that is away or full.")] = 300.0,
     retry_unscored: Annotated[
         bool, typer.Option("--retry-unscored", help="Also score again what an earlier run left unscored.")
     ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first line that can't be scored.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Line after line, up to the first that can't be scored.")] = False,
     sandbox: Annotated[str | None, typer.Option(help="auto, docker, bubblewrap, executor or off (without --url).")] = None,
     slots: Annotated[int | None, typer.Option(help="Sandboxes that run at one time; 0: one a core (without --url).")] = None,
     math_workers: Annotated[int | None, typer.Option(help="Math worker processes; 0: one a core (without --url).")] = None,
@@ -55,34 +55,36 @@ def score(
         {"completion": "...", "gold": "42"}
 
     `id`, `labels` (true or false for each completion, compared in the summary) and `meta` may stand beside. A result
-    is written as soon as it is there. Exit status: 0 all scored, 1 some lines failed, 3 some completions unscored.
+    is written as soon as it is there, in no particular order: `line` says whose it is. Exit status: 0 all scored, 1 some
+    lines failed, 3 some completions unscored.
     """
-    endpoint: AbstractAsyncContextManager[Endpoint]
-    if url is not None:
-        if not url.startswith(("http://", "https://")):
-            fail("--url begins with http:// or https://", USAGE_ERROR)
-        endpoint = remote(url, token, patience_s)
-    else:
-        settings = _offline_settings(sandbox, slots, math_workers)
-        prepare_sandbox(settings)
-        endpoint = in_process(settings)
-    run = _Run(file, strict=strict)
+    if url is not None and not url.startswith(("http://", "https://")):
+        fail("--url begins with http:// or https://", USAGE_ERROR)
+    settings = _offline_settings(sandbox, slots, math_workers) if url is None else None
+    run = _Run(file)
+    plan = Plan(batch, in_flight, deadline_s, strict=strict)
     try:
         with ResultFile(out) as results:
             run.resume(results, retry_unscored=retry_unscored)
-            asyncio.run(_until_stopped(run.score(results, endpoint, Plan(batch, in_flight, deadline_s))))
+            if not run.finished:
+                endpoint = remote(url or "", token, patience_s) if settings is None else _local(settings, run.needs_sandbox())
+                asyncio.run(_until_stopped(run.score(results, endpoint, plan)))
     except ResultFileError as error:
         fail(f"--out {out}: {error}")
     except OSError as error:
         run.report()
         fail(f"{error.filename or out}: {error.strerror}; what was scored before is in {out}")
     except Unreachable as error:
+        if not run.summary.groups:
+            fail(f"{url}: {error}; nothing was scored")
         run.report()
         fail(f"{url}: {error}; what was scored is in {out}, run the same command again to go on")
     except (KeyboardInterrupt, asyncio.CancelledError):
         console.print(f"stopped; what was scored is in {escape(str(out))}, run the same command again to go on", soft_wrap=True)
         raise typer.Exit(INTERRUPTED) from None
     run.report()
+    if run.failed and strict:
+        console.print(f"stopped at line {run.first_failed}; mend it and run the same command again to go on")
     if run.failed:
         raise typer.Exit(1)
     if run.summary.without_reward:
@@ -97,6 +99,16 @@ def _offline_settings(sandbox: str | None, slots: int | None, math_workers: int 
     return settings
 
 
+def _local(settings: Settings, with_sandbox: bool) -> AbstractAsyncContextManager[Endpoint]:
+    """A scorer in this process; sandboxes, which take seconds to start, only where some line holds a program's tests."""
+    if not with_sandbox:
+        console.print("starting math workers …")
+        return in_process(settings.model_copy(update={"sandbox": "off"}))
+    prepare_sandbox(settings)
+    console.print("starting math workers and sandboxes …")
+    return in_process(settings)
+
+
 async def _until_stopped(work: Coroutine[None, None, None]) -> None:
     """SIGTERM ends the work as Ctrl-C does, so that no sandbox is left behind."""
     task = asyncio.ensure_future(work)
@@ -107,11 +119,11 @@ async def _until_stopped(work: Coroutine[None, None, None]) -> None:
 class _Run:
     """One call of the command: what is done already, what failed, what came out."""
 
-    def __init__(self, file: Path, *, strict: bool) -> None:
+    def __init__(self, file: Path) -> None:
         self.summary = Summary()
         self.failed = 0
+        self.first_failed = 0
         self._file = file
-        self._strict = strict
         self._done: set[int] = set()
         self._lines = 0
         self._new_completions = 0
@@ -145,23 +157,30 @@ class _Run:
         if dropped:
             console.print(f"{dropped:,} earlier results are dropped ({strange:,} of them of lines that have changed since)")
 
+    @property
+    def finished(self) -> bool:
+        return len(self._done) == self._lines
+
+    def needs_sandbox(self) -> bool:
+        return any(number not in self._done and needs_sandbox(raw) for number, raw in read_raw_lines(self._file))
+
     async def score(self, results: ResultFile, endpoint: AbstractAsyncContextManager[Endpoint], plan: Plan) -> None:
-        if len(self._done) == self._lines:
-            return
         with _progress() as progress:
             bar = progress.add_task("starting", total=self._lines, completed=len(self._done), info="")
             async with endpoint as scorer:
                 start = last_report = time.monotonic()
                 progress.update(bar, description="scoring")
-                async for records in score_lines(self._pending(), scorer, plan):
+
+                def take(records: list[Record | BadLine]) -> None:
+                    nonlocal last_report
                     self._take(records, results)
                     self._seconds = time.monotonic() - start
                     progress.update(bar, completed=len(self._done) + self.failed, info=self._state())
                     if not console.is_terminal and time.monotonic() - last_report > PLAIN_REPORT_S:
                         last_report = time.monotonic()
                         console.print(f"{len(self._done) + self.failed:,} of {self._lines:,} lines, {self._state()}")
-                    if self.failed and self._strict:
-                        return
+
+                await score_lines(self._pending(), scorer, plan, take)
 
     def report(self) -> None:
         console.print(self.summary.table(self._new_completions, self._seconds, self.failed))
@@ -187,6 +206,7 @@ class _Run:
         for bad in records:
             if isinstance(bad, BadLine):
                 self.failed += 1
+                self.first_failed = self.first_failed or bad.number
                 if self.failed <= SHOWN_BAD_LINES:
                     console.print(f"[red]{escape(str(self._file))}:{bad.number}:[/] {escape(bad.reason)}", soft_wrap=True)
                 elif self.failed == SHOWN_BAD_LINES + 1:

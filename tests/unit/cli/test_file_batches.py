@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -30,10 +31,48 @@ def pair(completion: str, gold: str = "1") -> dict[str, str]:
 
 
 async def collect(source: list[Any], endpoint: Any, plan: Plan = PLAN) -> list[Record | BadLine]:
-    return [one async for records in score_lines(source, endpoint, plan) for one in records]
+    found: list[Record | BadLine] = []
+    await score_lines(source, endpoint, plan, found.extend)
+    return found
 
 
-async def test_results_come_in_the_order_of_the_lines(make_endpoint: Any) -> None:
+async def test_a_slow_batch_holds_no_other_back_and_what_was_done_before_a_stop_is_kept(make_endpoint: Any) -> None:
+    inner = make_endpoint()
+
+    class Stuck:
+        async def score(self, groups: Any, deadline_s: float) -> Any:
+            if groups[0].id == "stuck":
+                await asyncio.sleep(3600)
+            return await inner.score(groups, deadline_s)
+
+    found: list[Record | BadLine] = []
+    source = lines({"id": "stuck", **pair("1")}, *(pair("1") for _ in range(9)))
+    plan = Plan(batch_groups=1, in_flight=2, deadline_s=5)
+    task = asyncio.create_task(score_lines(source, Stuck(), plan, found.extend))
+    async with asyncio.timeout(5):
+        while len(found) < 9:
+            await asyncio.sleep(0.001)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [r.line for r in found if isinstance(r, Record)] == list(range(2, 11))
+
+
+async def test_strict_scores_nothing_after_the_first_line_that_fails(make_endpoint: Any) -> None:
+    plan = Plan(batch_groups=10, in_flight=4, deadline_s=5, strict=True)
+    for bad in ("{", pair("1", "refuse")):
+        records = await collect(lines(pair("1"), bad, pair("1"), pair("1")), make_endpoint(), plan)
+        assert [type(r) for r in records] == [Record, BadLine]
+
+
+def test_a_batch_of_programs_is_a_few_groups() -> None:
+    case = {"stdin": "", "expected_stdout": "x"}
+    spec = {"kind": "code", "tests": {"style": "stdin", "cases": [case] * 16}}
+    many = lines(*({"completions": ["a"] * 8, "verifiers": [spec]} for _ in range(6)))
+    assert [len(b) for b in batches_of(many, 64)] == [2, 2, 2]
+
+
+async def test_results_come_in_the_order_of_the_lines_where_all_are_equally_quick(make_endpoint: Any) -> None:
     endpoint = make_endpoint()
     records = await collect(lines(*(pair(str(n % 3)) for n in range(11))), endpoint)
     assert [r.line for r in records if isinstance(r, Record)] == list(range(1, 12))
@@ -77,10 +116,10 @@ async def test_a_broken_task_is_never_asked_again(make_endpoint: Any) -> None:
     assert len(endpoint.requests) == 1
 
 
-def test_batches_are_cut_by_completions_and_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "BATCH_COMPLETIONS", 4)
+def test_batches_are_cut_by_work_and_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "BATCH_WORK", 4)
     many = lines(*({"completions": ["a"] * 3, "gold": "1"} for _ in range(3)))
     assert [len(b) for b in batches_of(many, 100)] == [1, 1, 1]
-    monkeypatch.setattr(batches, "BATCH_COMPLETIONS", 100)
+    monkeypatch.setattr(batches, "BATCH_WORK", 100)
     monkeypatch.setattr(batches, "BATCH_BYTES", 2 * many[0].size_bytes)
     assert [len(b) for b in batches_of(many, 100)] == [2, 1]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from verifier_protocol import FormatSpec, MathSpec
-from verifier_service.cli.file_scoring.lines import BadLine, Line, parse_line
+from verifier_service.cli.file_scoring.lines import BadLine, Line, needs_sandbox, parse_line
 
 
 def parse(value: object) -> Line | BadLine:
@@ -95,6 +95,25 @@ def test_what_is_no_group_is_a_bad_line_with_a_reason(line: object) -> None:
 def test_a_reason_never_quotes_the_line() -> None:
     assert "hunter2" not in bad({"completion": "a", "verifiers": [{"kind": "math", "gold": ["hunter2"]}]})
     assert "hunter2" not in bad(b'{"completion": hunter2}')
+
+
+def test_reasons_name_the_field_as_it_is_written_and_say_what_to_do() -> None:
+    verifiers = {"completion": "a", "verifiers": [{"kind": "maths", "gold": "42"}]}
+    assert bad(verifiers).startswith("verifiers.0.kind: unknown kind; the built-in ones are math")
+    assert bad({"completion": "a", "gold": 7}) == 'gold: a gold is text: write it as a string, such as "7"'
+    assert bad({"completion": "a", "verifiers": [{"kind": "math", "gold": 7}]}).startswith("verifiers.0.gold: a gold is text")
+    tests = {"style": "stdin", "cases": [{"stdin": 1, "expected_stdout": ""}]}
+    assert bad({"completion": "a", "verifiers": [{"kind": "code", "tests": tests}]}).startswith(
+        "verifiers.0.tests.cases.0.stdin:"
+    )
+
+
+def test_only_a_line_with_the_code_verifier_needs_a_sandbox() -> None:
+    code = {"completion": "a", "verifiers": [{"kind": "code", "tests": {"style": "asserts", "code": "assert f"}}]}
+    assert needs_sandbox(json.dumps(code).encode())
+    assert needs_sandbox(json.dumps(code).replace('"code"', '"\\u0063ode"', 1).encode())
+    assert not needs_sandbox(json.dumps({"completion": "the code is \\boxed{1}", "gold": "1"}).encode())
+    assert not needs_sandbox(b"{code")
 
 
 def test_an_edited_line_has_another_digest() -> None:

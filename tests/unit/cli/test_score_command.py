@@ -13,7 +13,9 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from verifier_protocol import UnscoredReason
 from verifier_service.cli import app, score
+from verifier_service.cli.file_scoring.endpoint import Unreachable
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def test_a_file_is_scored_and_summed_up(run: Any, write_lines: Any, make_endpoin
     )
     done = run(path, make_endpoint())
     assert done.exit_code == 0, done.output
-    assert [(r["line"], r["id"], r["rewards"]) for r in results(tmp_path)] == [(1, "a", [1.0, 0.0]), (2, None, [1.0])]
+    assert [(r["line"], r.get("id"), r["rewards"]) for r in results(tmp_path)] == [(1, "a", [1.0, 0.0]), (2, None, [1.0])]
     assert "66.67%" in done.output
     assert "1 of 2 (50.00%)" in done.output
 
@@ -113,9 +115,31 @@ def test_unscored_completions_have_a_status_of_their_own(
 
 def test_strict_stops_at_the_first_failure(run: Any, write_lines: Any, make_endpoint: Any, tmp_path: Path) -> None:
     path = write_lines({"completion": "1", "gold": "1"}, "{", *({"completion": "1", "gold": "1"} for _ in range(20)))
-    done = run(path, make_endpoint(), "--strict", "--batch", "1", "--in-flight", "1")
+    done = run(path, make_endpoint(), "--strict")
     assert done.exit_code == 1
-    assert len(results(tmp_path)) == 1
+    assert "stopped at line 2" in done.output
+    assert [r["line"] for r in results(tmp_path)] == [1]
+
+
+def test_a_service_that_is_away_is_named_without_an_empty_summary(run: Any, write_lines: Any) -> None:
+    class Away:
+        async def score(self, groups: Any, deadline_s: float) -> Any:
+            raise Unreachable("ConnectError")
+
+    done = run(write_lines({"completion": "1", "gold": "1"}), Away())
+    assert done.exit_code == 1
+    assert "http://service: ConnectError" in done.output
+    assert "pass rate" not in done.output
+
+
+def test_results_leave_out_what_there_is_not_as_the_answers_of_the_service_do(
+    run: Any, write_lines: Any, make_endpoint: Any, tmp_path: Path
+) -> None:
+    run(write_lines({"completion": "broken", "gold": "1"}), make_endpoint(broken_times=99, reason=UnscoredReason.BAD_TASK))
+    (record,) = results(tmp_path)
+    assert record["rewards"] == [None]
+    assert "id" not in record
+    assert "labels" not in record
 
 
 def test_an_empty_file_is_a_wrong_call(run: Any, write_lines: Any, make_endpoint: Any) -> None:

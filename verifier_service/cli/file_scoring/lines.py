@@ -18,8 +18,8 @@ from typing import Any, Self
 
 from pydantic import ValidationError, model_validator
 
-from verifier_protocol import Group, MathOptions, MathSpec, VerifierSpec
-from verifier_protocol.request import Completion, Model
+from verifier_protocol import CodeSpec, Group, MathOptions, MathSpec, VerifierSpec
+from verifier_protocol.request import BUILTIN_KINDS, Completion, Model
 
 HASH_DIGITS = 16
 LONGEST_LINE_BYTES = 64 << 20
@@ -106,10 +106,32 @@ def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 yield number, text
 
 
+def needs_sandbox(raw: bytes) -> bool:
+    """Whether the line asks for the code verifier; only lines that may do so are parsed."""
+    if b"code" not in raw and b"\\u00" not in raw:
+        return False
+    line = parse_line(0, raw)
+    return isinstance(line, Line) and any(isinstance(spec, CodeSpec) for spec in line.group.verifiers)
+
+
+def _steps(location: tuple[int | str, ...]) -> Iterator[int | str]:
+    """Without the steps that name the chosen branch of a union: a verifier's kind, a style, text or chat."""
+    before: tuple[int | str, ...] = ()
+    for step in location:
+        branch = step in ("text", "chat") or before[-1:] == ("tests",) or (before[-2:-1] == ("verifiers",))
+        if not branch:
+            yield step
+        before = (*before, step)
+
+
 def _reason(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    path = ".".join(str(step)[:LONGEST_NAME] for step in first["loc"] if step not in ("text", "chat"))
+    path = ".".join(str(step)[:LONGEST_NAME] for step in _steps(first["loc"]))
     message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
+    if "plugin" in first["loc"] and first["type"] in ("extra_forbidden", "string_pattern_mismatch", "missing"):
+        path, message = path.rpartition(".")[0] + ".kind", f"unknown kind; the built-in ones are {', '.join(BUILTIN_KINDS)}"
+    elif path.endswith("gold") and first["type"] == "string_type":
+        message = 'a gold is text: write it as a string, such as "7"'
+    elif first["type"] == "extra_forbidden":
         message = "unknown field (put what is not for scoring under `meta`)"
     return f"{path}: {message}" if path else message

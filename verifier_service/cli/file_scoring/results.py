@@ -102,7 +102,7 @@ class ResultFile:
 
     def append(self, records: Iterable[Record]) -> None:
         assert self._file is not None
-        data = b"".join(record.model_dump_json().encode() + b"\n" for record in records)
+        data = b"".join(record.model_dump_json(exclude_none=True).encode() + b"\n" for record in records)
         while data:  # one write, except on a full disk or a signal
             data = data[self._file.write(data) :]
 
