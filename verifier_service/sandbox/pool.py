@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -106,6 +107,7 @@ class Pool:
         self._starting = 0
         self._closed = False
         self.stats = PoolStats()
+        self.warm: Callable[[Slot], None] = lambda _: None  # told of each slot made, before it is lent
 
     @property
     def slots(self) -> int:
@@ -251,6 +253,7 @@ class Pool:
         finally:
             self._starting -= 1
         self.stats.failure = ""
+        self.warm(slot)
         self._idle.append(Lease(slot))
         self._match()
         self._tell()

@@ -15,9 +15,10 @@ from verifier_service.sandbox.execution import (
     pack_judged,
     pack_program,
 )
-from verifier_service.sandbox.pool import Lease, Pool, PoolStats
+from verifier_service.sandbox.pool import Lease, Pool, PoolStats, Slot
 from verifier_service.sandbox.runner import wire
 
+MOST_HARNESSES = 3  # pairs; a slot keeps up to eight harness zygotes
 FINISH_S = 20.0  # the runner kills and proves within 10 s, or says that it can't
 
 
@@ -28,6 +29,20 @@ class PooledBackend:
         self.pool = pool
         self._reuse = reuse
         self._run_ids = itertools.count(1)
+        self._harnesses: dict[bytes, None] = {}
+        pool.warm = self._warm
+
+    def _warm(self, slot: Slot) -> None:
+        """Have a new slot load the harnesses that were used before, so that its first judged program need not wait."""
+        with suppress(SandboxFault):
+            for body in self._harnesses:
+                slot.link.post(wire.frame(wire.WARM, body))
+
+    def _remember(self, program: JudgedProgram, numpy: bool) -> None:
+        body = wire.pack_warm(program.submission_harness.encode(), program.judge_harness.encode(), numpy)
+        self._harnesses.setdefault(body)
+        while len(self._harnesses) > MOST_HARNESSES:
+            del self._harnesses[next(iter(self._harnesses))]
 
     async def start(self) -> None:
         try:
@@ -72,6 +87,7 @@ class PooledBackend:
     ) -> AsyncIterator[JudgedProgramExecution]:
         judge_limits = judge_limits or limits
         body = pack_judged(program, limits, judge_limits)
+        self._remember(program, bool(body[4] & wire.USES_NUMPY))
         memory_mb = max(limits.memory_mb, judge_limits.memory_mb)
         async with self.exchange(wire.JUDGE, body, memory_mb, deadline_s) as exchange:
             execution = JudgedProgramExecution(exchange, len(program.payloads))

@@ -22,7 +22,7 @@ from .harness import judge_entry, submission_entry
 from .program import compiled_entry, program_entry
 from .slot import Slot
 from .watch import Stopped
-from .zygote import Entry
+from .zygote import Entry, serve_first
 
 LISTENER_FD = 9
 
@@ -100,9 +100,7 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
     host = Host()
     if config["submission_uid"] == os.getuid():
         seccomp.hide_from_equals()
-    slot = Slot(
-        (config["submission_uid"], config["judge_uid"]), ENTRIES, Cgroup(trusted=config["cgroup"]), listener, host.wants_stop
-    )
+    slot = Slot((config["submission_uid"], config["judge_uid"]), Cgroup(trusted=config["cgroup"]), listener, host.wants_stop)
     hello = {
         "version": wire.VERSION,
         "python": sys.version.split()[0],
@@ -132,6 +130,14 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
             slot.harness(b"j", judge, numpy)
         elif kind != wire.STOP:
             raise wire.WireError(f"unknown frame kind {kind}")
+
+
+def first_zygote(hidden: bool) -> None:
+    """The first zygote's process."""
+    sys.path.pop(0)
+    if hidden:
+        seccomp.hide_from_equals()
+    serve_first(ENTRIES)
 
 
 def _lower_limit(kind: int, most: int) -> None:

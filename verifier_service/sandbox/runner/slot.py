@@ -18,8 +18,9 @@ from .box import Box, NotEmpty
 from .cgroup import Cgroup
 from .child import SELF, Child, Zygote, ZygoteDied, receive
 from .watch import GRACE_S, KILL_S, Broken, Watcher
-from .zygote import Entries, pack_message, pack_work, send_order, start_first
+from .zygote import pack_message, pack_work, send_order, start_first
 
+MOST_HARNESSES = 8
 OOM_TAKES_S = 0.01  # no program fills a slot's memory in less
 NUMPY_SETUP = b"numpy"
 SPARE_SPACE_MB = 1024  # address space is more than memory: stacks, libraries, arenas
@@ -31,14 +32,12 @@ REFUSED = (b"can't start new thread", b"Resource temporarily unavailable", b"Can
 class Slot:
     """The zygotes and the box of one sandbox."""
 
-    def __init__(
-        self, uids: tuple[int, int], entries: Entries, cgroup: Cgroup, listener: int | None, host: Callable[[], bool]
-    ) -> None:
+    def __init__(self, uids: tuple[int, int], cgroup: Cgroup, listener: int | None, host: Callable[[], bool]) -> None:
         self.submission_uid, self.judge_uid = uids
         self.cgroup = cgroup
         self.listener = listener
         self.host = host
-        pid, control = start_first(with_numpy=False, entries=entries)
+        pid, control = start_first(hidden=self.submission_uid == SELF)
         self.plain = Zygote(pid, control)
         receive(control)
         self.own = {os.getpid(), 1, pid}
@@ -96,7 +95,7 @@ class Slot:
         key = (letter, source, numpy)
         zygote = self.harnesses.get(key)
         if zygote is None:
-            if len(self.harnesses) >= 8:
+            if len(self.harnesses) >= MOST_HARNESSES:
                 raise Broken("more harnesses than a slot keeps")
             parent = self.base(numpy)
             self._drop_ready(parent)

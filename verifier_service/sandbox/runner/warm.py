@@ -3,7 +3,6 @@
 A run's cost is page faults, some hundreds of them, far more than its system calls. These take most of them away:
 - reference counts: every object that lives in the zygote is made immortal, so that using it writes nothing;
 - free blocks: half used pools are filled up, so that a child's objects come from few fresh pages;
-- the heap is gathered into huge pages, whose tables are short to copy;
 - fork hooks (the random module's new seed, threading's clean-up): they run only in a child that could notice.
 All of it is optional: without any of it children are as right, and slower.
 """
@@ -18,8 +17,6 @@ from types import CodeType
 from typing import Any
 
 _IMMORTAL = 0xFFFFFFFF  # the low half of a reference count, since Python 3.12
-_HUGE = 2 << 20
-_MADV_COLLAPSE = 25
 
 _Hooks = dict[str, Callable[[], object]]
 held_hooks: list[_Hooks] = []
@@ -74,12 +71,9 @@ def settle() -> None:
 
     gc.collect()
     _kept.extend(_fill_pools())
-    if sys.version_info >= (3, 12) and sys.implementation.name == "cpython":
+    if (3, 12) <= sys.version_info < (3, 14) and sys.implementation.name == "cpython":
         _immortalise(ctypes.c_uint32.from_address)
     gc.freeze()
-    madvise = ctypes.CDLL(None).madvise
-    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    _use_huge_pages(madvise)
 
 
 def _fill_pools() -> list[object]:
@@ -110,21 +104,6 @@ def _immortal_leaf(word_at: Callable[[int], Any], leaf: Any, depth: int) -> None
     elif type(leaf) in (tuple, frozenset):
         for part in leaf:
             _immortal_leaf(word_at, part, depth + 1)
-
-
-def _use_huge_pages(madvise: Callable[..., int]) -> None:
-    """Gather the heap into huge pages: fork then copies one entry where it copied 512."""
-    with open("/proc/self/maps", "rb") as maps:
-        lines = maps.read().splitlines()
-    for line in lines:
-        fields = line.split()
-        if fields[1] != b"rw-p" or (len(fields) > 5 and fields[5] != b"[heap]"):
-            continue
-        start, end = (int(part, 16) for part in fields[0].split(b"-"))
-        start = -(-start // _HUGE) * _HUGE
-        end = end // _HUGE * _HUGE
-        if start < end:
-            madvise(start, end - start, _MADV_COLLAPSE)  # a kernel that can't says so, and all is as before
 
 
 _SAMPLE = b"""

@@ -23,6 +23,7 @@ from . import warm
 WORK = "/box/work"
 CONTROL_FD = 3
 SETUP_FD = 4
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": WORK, "LANG": "C.UTF-8", "TMPDIR": "/tmp", "USER": "sandbox"}  # noqa: S108
 ENDED = struct.Struct("=iddQ")  # wait status, CPU seconds, wall clock at the end, peak memory in KiB
 _FDS = struct.Struct("=6i")
 
@@ -120,13 +121,14 @@ def _sub_zygote(fds: list[int], entries: Entries, letter: bytes) -> None:
     except SetupFailed as failure:
         control.send(b"E" + str(failure).encode("utf-8", "replace")[:60000])
         os._exit(0)
+    if letter != b"c":  # that one serves a single program: settling would cost more than it saves
+        warm.settle()
     control.send(b"R")
     loop(control, entry, entries)
 
 
 def loop(control: _socket.socket, entry: Entry, entries: Entries) -> None:
     """Serve orders until the runner closes the other end."""
-    warm.settle()
     clock, fork, wait, close = time.monotonic, os.fork, os.wait4, os.closerange
     while True:
         order, fds = _receive_order(control)
@@ -159,11 +161,6 @@ def _settle(control_fd: int, setup_fd: int) -> _socket.socket:
     return _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, CONTROL_FD)
 
 
-def clean_environment() -> None:
-    os.environ.clear()
-    os.environ.update(PATH="/usr/local/bin:/usr/bin:/bin", HOME=WORK, LANG="C.UTF-8", TMPDIR="/tmp", USER="sandbox")  # noqa: S108
-
-
 def _be_first_to_go() -> None:
     """Out of memory, the kernel takes a zygote or what it forked, whichever is largest, and never the runner."""
     try:
@@ -174,10 +171,11 @@ def _be_first_to_go() -> None:
         pass  # where nobody may look into a process of its own uid, not even at this
 
 
-def start_first(with_numpy: bool, entries: Entries) -> tuple[int, _socket.socket]:
-    """Fork a first zygote off the runner, before the runner has seen anything; its pid and control socket.
+def start_first(hidden: bool) -> tuple[int, _socket.socket]:
+    """Start the first zygote, a new process that shares no memory with the runner; its pid and control socket.
 
     It loads the prelude, says b"R" and serves orders; the programs that it forks are of entry b"p".
+    `hidden`: it shares a uid with what it forks, and must not be readable for that.
     """
     ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     pid = os.fork()
@@ -185,29 +183,37 @@ def start_first(with_numpy: bool, entries: Entries) -> tuple[int, _socket.socket
         theirs.close()
         return pid, ours
     try:
-        _be_first_to_go()
-        control = _settle(theirs.detach(), os.open("/dev/null", os.O_RDONLY))
+        _settle(theirs.detach(), os.open("/dev/null", os.O_RDONLY)).detach()
         os.close(SETUP_FD)
-        clean_environment()
-        try:
-            os.setgroups([])
-        except PermissionError:
-            pass  # a namespace with one uid has one group, too
-        import_prelude(with_numpy)
-        control.send(b"R")
-        loop(control, entries[b"p"](b""), entries)
+        os.set_inheritable(CONTROL_FD, True)
+        folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        start = f"import sys; sys.path.insert(0, {folder!r}); from runner.main import first_zygote; first_zygote({hidden})"
+        os.execve(sys.executable, [sys.executable, "-I", "-B", "-X", "utf8", "-c", start], ENVIRONMENT)  # noqa: S606
     finally:
         os._exit(70)
 
 
-def import_prelude(with_numpy: bool) -> None:
+def serve_first(entries: Entries) -> None:
+    """The first zygote's life, in its own process."""
+    os.set_inheritable(CONTROL_FD, False)
+    control = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, CONTROL_FD)
+    _be_first_to_go()
+    try:
+        os.setgroups([])
+    except PermissionError:
+        pass  # a namespace with one uid has one group, too
+    _import_prelude()
+    warm.settle()
+    control.send(b"R")
+    loop(control, entries[b"p"](b""), entries)
+
+
+def _import_prelude() -> None:
     import importlib
 
     warm.hold_fork_hooks()
     for name in PRELUDE.split():
         importlib.import_module(name)
-    if with_numpy:
-        importlib.import_module("numpy")
     warm.release_fork_hooks()
     sys.path[:0] = [WORK]
     warm.rehearse()
