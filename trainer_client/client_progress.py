@@ -39,13 +39,14 @@ def progress_callback(progress: bool | ProgressCallback, total: int) -> Iterator
         yield None
         return
     try:
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
     except ImportError:
         yield _log_lines()
         return
     columns = (TextColumn("scoring"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Bar(*columns) as bar:
+    with Bar(*columns, console=Console(stderr=True)) as bar:  # stdout is for what a program prints
         task = bar.add_task("scoring", total=total)
         yield lambda done, _total: bar.update(task, completed=done)
 

@@ -165,12 +165,14 @@ class Sender:
         if trip.trouble:
             detail = f"given up after {trip.attempts} attempts: {detail}"
             log.warning("a chunk of completions stays unscored, %s", detail)
+        # One verdict for all of a kind: making tens of thousands would take seconds, and the deadline has passed.
+        kinds = {piece.job.specs[v].kind for piece in trip.chunk for v in piece.verifiers}
+        ours = {kind: unscored(kind, reason, detail) for kind in kinds}
         for piece in trip.chunk:
             for item in piece.items:
                 for v in piece.verifiers:
                     if item.verdicts[v] is None:
-                        kind = piece.job.specs[v].kind
-                        item.verdicts[v] = trip.last_unscored.get((id(item), v)) or unscored(kind, reason, detail)
+                        item.verdicts[v] = trip.last_unscored.get((id(item), v)) or ours[piece.job.specs[v].kind]
                 self.progress.advance(item.copies)
         self.progress.report()
 

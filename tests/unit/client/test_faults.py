@@ -284,3 +284,30 @@ async def test_no_gold_and_no_completion_is_in_a_log_or_an_error(make_client, se
     said = caplog.text + json.dumps(result.verdicts[0][0].model_dump(mode="json"))
     assert "stays unscored" in caplog.text
     assert "secret" not in said
+
+
+async def test_an_answer_to_another_request_is_never_taken_for_this_ones(make_client, service):
+    """A proxy that caches, doubles or delays answers: each has the shape that was asked for, and the wrong verdicts."""
+    earlier = []
+
+    def stale(answer):
+        earlier.append(json.loads(json.dumps(answer)))
+        return earlier[-2] if len(earlier) % 3 == 2 else answer
+
+    service.change = stale
+    groups = [
+        {"completions": [str(n), "a", "b"][:: 1 if n % 2 else -1], "verifiers": [{"kind": "math", "gold": str(n)}]}
+        for n in range(40)
+    ]
+    client = make_client(chunk_work=3.0, max_inflight=1, cache_entries=0, max_broken_answers=50)
+    results = await client.score(groups)
+    assert client.metrics.broken_answers >= 10
+    for n, result in enumerate(results):
+        assert result.rewards == ([1.0, 0.0, 0.0] if n % 2 else [0.0, 0.0, 1.0])
+
+
+async def test_groups_without_any_reward_are_not_called_without_variance(make_client, service, group):
+    service.verdict = lambda text, spec: service.unscored(spec, "bad_task", retryable=False)
+    (result,) = await make_client().score([group("x", "y")])
+    assert result.rewards == [None, None]
+    assert result.stats.zero_variance is False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
@@ -123,6 +125,10 @@ def test_text_of_completions():
     assert message_text([{"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "image"}]}]) == "a"
     assert message_text([{"role": "assistant", "content": None}]) == ""
     assert message_text([]) == ""
+    assert message_text({"role": "assistant", "content": "a"}) == "a"
+    assert message_text([{"role": "assistant", "content": [{"type": "text", "text": None}]}]) == ""
+    calls = [{"role": "assistant", "content": None, "tool_calls": [{}]}, {"role": "tool", "content": "b"}]
+    assert message_text([*calls, {"role": "assistant", "content": "c"}]) == "c"
 
 
 def test_neighbours_with_the_same_prompt_and_answer_are_one_group():
@@ -145,3 +151,37 @@ def test_no_rows_are_no_groups():
 def test_a_recipe_without_a_kind_is_refused(bad):
     with pytest.raises(ValueError, match=r"kind|empty"):
         RewardRecipe.make(bad)
+
+
+@pytest.mark.parametrize(
+    "bad", [None, 4, b"x", [1, 2, 3], ["x"], [{"content": "x"}], [{"role": "assistant", "content": 4}], [None]], ids=str
+)
+def test_a_completion_that_is_none_is_refused_with_its_row_and_not_read_as_an_empty_answer(bad):
+    with pytest.raises(RequestRefused, match=r"row 1: .* is text or a list of"):
+        rows_to_groups(["p", "p"], ["x", bad], {"answer": ["4", "4"]}, RewardRecipe.make())
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), Decimal("NaN")], ids=str)
+def test_a_missing_gold_is_named_with_its_row_and_not_taken_for_an_answer(missing):
+    with pytest.raises(RequestRefused, match=r"row 1: .*it has answer, level|row 1: .*it has level"):
+        rows_to_groups(None, ["x", "x"], {"answer": ["4", missing], "level": [1, 2]}, RewardRecipe.make("math"))
+
+
+@pytest.mark.parametrize("bad", [["4"], {"a": 4}, b"4", object()], ids=["list", "object", "bytes", "other"])
+def test_a_gold_that_is_neither_text_nor_a_number_is_refused(bad):
+    with pytest.raises(RequestRefused, match="answer: a gold is text or a number") as caught:
+        rows_to_groups(None, ["x"], {"answer": [bad]}, RewardRecipe.make())
+    assert caught.value.field == "answer"
+
+
+@pytest.mark.parametrize(("given", "gold"), [(4, "4"), (4.5, "4.5"), (Fraction(1, 3), "1/3"), ("", "")])
+def test_numbers_are_golds(given, gold):
+    (group,) = rows_to_groups(None, ["x"], {"answer": (given,)}, RewardRecipe.make())
+    assert group["verifiers"] == [{"kind": "math", "gold": gold}]
+
+
+def test_a_column_or_prompts_of_another_length_are_named():
+    with pytest.raises(RequestRefused, match="answer: 1 values for 2 completions"):
+        rows_to_groups(None, ["x", "y"], {"answer": ["4"]}, RewardRecipe.make())
+    with pytest.raises(RequestRefused, match="prompts: 1 values for 2 completions"):
+        rows_to_groups(["p"], ["x", "y"], {"answer": ["4", "4"]}, RewardRecipe.make())
