@@ -1,6 +1,7 @@
 """The sandbox image: its build context is assembled from this package, in a checkout and in an installed wheel alike.
 
-The image carries the digest of its context as a label, so that a changed runner is never served by an old image.
+The image carries the digest of its context as a label, so that a changed runner is never served by an old image, and in a
+second tag, so that two checkouts that share a name on one engine don't build it again each time the other was started.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import docker.errors
+from docker.utils import parse_repository_tag
 
 import docker
 from verifier_service.sandbox.contract import SandboxFault
 
 HERE = Path(__file__).parent
 DIGEST_LABEL = "io.verifier.sandbox.context"
+KEPT_TAG = "context-"
+KEPT_IMAGES = 4  # of different contexts
 _SAID = 400  # characters of a failed build's last words
 SECCOMP_PROFILE = HERE / "image" / "seccomp.json"
 
@@ -50,12 +54,8 @@ def _context_tar() -> io.BytesIO:
 
 
 def is_current(client: docker.DockerClient, tag: str) -> bool:
-    """Whether the image is there and made of this package's context."""
-    try:
-        image = client.images.get(tag)
-    except docker.errors.ImageNotFound:
-        return False
-    return bool(image.labels.get(DIGEST_LABEL) == context_digest())
+    """Whether an image made of this package's context is there, under its name or kept aside: nothing has to be built."""
+    return _is_of_this_context(client, tag) or _is_of_this_context(client, _kept_name(tag))
 
 
 def ensure(client: docker.DockerClient, tag: str) -> str:
@@ -63,20 +63,60 @@ def ensure(client: docker.DockerClient, tag: str) -> str:
 
     Raises SandboxFault with the end of the build's output.
     """
-    if not is_current(client, tag):
-        before = _image_id(client, tag)
-        _build(client, tag)
+    repository, name = _repository_and_name(tag)
+    if not _is_of_this_context(client, tag):
+        before = _image(client, tag)
+        if _is_of_this_context(client, _kept_name(tag)):
+            client.images.get(_kept_name(tag)).tag(repository, name)
+        else:
+            _build(client, tag)
         if before is not None:
-            with suppress(docker.errors.APIError):  # a container may still use it
-                client.images.remove(before)
-    return str(client.images.get(tag).id)
+            _drop_nameless(client, str(before.id))
+    image = client.images.get(tag)
+    if _kept_name(tag) not in image.tags:
+        image.tag(repository, _kept_name(tag).removeprefix(f"{repository}:"))
+        _drop_oldest(client, repository)
+    return str(image.id)
 
 
-def _image_id(client: docker.DockerClient, tag: str) -> str | None:
+def _repository_and_name(tag: str) -> tuple[str, str]:
+    repository, name = parse_repository_tag(tag)
+    return repository, name or "latest"
+
+
+def _kept_name(tag: str) -> str:
+    return f"{_repository_and_name(tag)[0]}:{KEPT_TAG}{context_digest()[:16]}"
+
+
+def _image(client: docker.DockerClient, tag: str) -> Any:
     try:
-        return str(client.images.get(tag).id)
+        return client.images.get(tag)
     except docker.errors.ImageNotFound:
         return None
+
+
+def _is_of_this_context(client: docker.DockerClient, tag: str) -> bool:
+    image = _image(client, tag)
+    return image is not None and bool(image.labels.get(DIGEST_LABEL) == context_digest())
+
+
+def _drop_nameless(client: docker.DockerClient, image_id: str) -> None:
+    """Only what no name holds: removing by id would take the last name away, too."""
+    image = _image(client, image_id)
+    if image is not None and not image.tags:
+        with suppress(docker.errors.APIError):  # a container may still use it
+            client.images.remove(image_id)
+
+
+def _drop_oldest(client: docker.DockerClient, repository: str) -> None:
+    """Of the contexts kept aside in this repository, all but the newest few."""
+    kept: list[tuple[str, str]] = []
+    for image in client.images.list(name=repository, filters={"label": DIGEST_LABEL}):
+        created = str(image.attrs.get("Created", ""))
+        kept += [(created, tag) for tag in image.tags if tag.startswith(f"{repository}:{KEPT_TAG}")]
+    for _, tag in sorted(kept, reverse=True)[KEPT_IMAGES:]:
+        with suppress(docker.errors.APIError):
+            client.images.remove(tag)
 
 
 def _build(client: docker.DockerClient, tag: str) -> None:

@@ -48,7 +48,7 @@ class FormatVerifier:
             verifier=self.id,
             extracted=None if finding.answer is None else finding.answer[:EXTRACTED_CHARS],
             detail=finding.detail,
-            ms=(time.perf_counter() - started) * 1000,
+            ms=round((time.perf_counter() - started) * 1000, 3),
         )
 
     async def canary(self) -> None:
