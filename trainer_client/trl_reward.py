@@ -186,6 +186,11 @@ async def _score_step(
         await _check_ready(plan, groups)
         results = await _results(plan, completions, groups)
         report = describe_batch(groups, results, time.monotonic() - start)
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        fault = VerificationAborted("the client was closed while this step was being scored")
     except Exception as error:  # noqa: BLE001  the edge to the trainer: whatever it is, all ranks must hear of it
         fault = error
     _agree(plan.tolerance, report, fault)

@@ -12,7 +12,8 @@ import pytest
 from trainer_client import trl_reward
 from trainer_client.client import VerifierClient
 from trainer_client.client_errors import RequestRefused, ServiceNotReady, VerificationAborted
-from trainer_client.trl_reward import Tolerance, make_reward_function, make_reward_functions
+from trainer_client.rewards import RewardRecipe
+from trainer_client.trl_reward import RewardPlan, Tolerance, make_reward_function, make_reward_functions, verified_reward
 from trainer_client.trl_reward_overlap import OverlappedScorer
 
 BOTH = ["math", {"kind": "format", "weight": 0.5}]
@@ -260,3 +261,35 @@ def test_a_client_option_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="max_inflights"):
         make_reward_function("http://s", max_inflights=3)
     assert isinstance(make_reward_function("http://s").keywords["reward_plan"].client, VerifierClient)
+
+
+async def test_a_client_closed_in_the_middle_of_a_step_is_a_fault_that_the_other_ranks_hear_of(monkeypatch):
+    class Never(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request):
+            await asyncio.sleep(60)
+
+    told = []
+    monkeypatch.setattr("trainer_client.trl_reward.sum_over_ranks", lambda values: told.append(list(values)) or list(values))
+    client = VerifierClient("http://s", transport=Never)
+    plan = RewardPlan(client, RewardRecipe.make("math"), checked={"math"})
+    call = asyncio.create_task(verified_reward(completions=["x"], answer=["4"], reward_plan=plan))
+    await asyncio.sleep(0.1)
+    await client.aclose()
+    with pytest.raises(VerificationAborted, match="closed"):
+        await call
+    assert told == [[0, 0, 0, True]]
+
+
+async def test_a_cancelled_step_is_cancelled(monkeypatch):
+    class Never(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request):
+            await asyncio.sleep(60)
+
+    client = VerifierClient("http://s", transport=Never)
+    plan = RewardPlan(client, RewardRecipe.make("math"), checked={"math"})
+    call = asyncio.create_task(verified_reward(completions=["x"], answer=["4"], reward_plan=plan))
+    await asyncio.sleep(0.1)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await client.aclose()
