@@ -18,6 +18,8 @@ from verifier_service.settings import Settings
 
 MARKS = {Status.OK: "[green]ok[/]", Status.NOTE: "[yellow]note[/]", Status.BROKEN: "[bold red]broken[/]"}
 
+PART_WIDTH = 20
+
 
 def doctor(
     sandbox: Annotated[
@@ -45,11 +47,18 @@ async def _all(settings: Settings) -> list[Finding]:
 
     configure_logs(settings.model_copy(update={"log_level": "error"}))
     findings = []
-    table = Table("", "part", "what was seen", box=None, padding=(0, 2, 0, 0))
     with console.status("examining") as status:
         async for finding in examine(settings, status.update):
             findings.append(finding)
-            seen = escape(finding.seen) + (f"\n[cyan]→ {escape(finding.remedy)}[/]" if finding.remedy else "")
-            table.add_row(MARKS[finding.status], escape(finding.part), seen)
-    console.print(table)
+            console.print(_row(finding))
     return findings
+
+
+def _row(finding: Finding) -> Table:
+    row = Table.grid(padding=(0, 2, 0, 0))
+    row.add_column(width=6)
+    row.add_column(width=PART_WIDTH)
+    row.add_column()
+    seen = escape(finding.seen) + (f"\n[cyan]→ {escape(finding.remedy)}[/]" if finding.remedy else "")
+    row.add_row(MARKS[finding.status], escape(finding.part), seen)
+    return row

@@ -114,9 +114,11 @@ async def _docker(settings: Settings) -> AsyncIterator[Finding]:
             info = (await client.get("/info")).raise_for_status().json()
             image = await client.get(f"/images/{settings.sandbox_image}/json")
     except (httpx.HTTPError, ValueError) as error:
-        denied = isinstance(error, httpx.ConnectError) and _is_denied(rest)
-        remedy = "add yourself to the group docker: sudo usermod -aG docker $USER, then log in again" if denied else ENGINE_REMEDY
-        yield Finding("docker", Status.NOTE, f"no engine answers at {address}", remedy)
+        if isinstance(error, httpx.ConnectError) and _is_denied(rest):
+            remedy = "add yourself to the group docker: sudo usermod -aG docker $USER, then log in again"
+            yield Finding("docker", Status.NOTE, f"this user may not use the socket at {address}", remedy)
+        else:
+            yield Finding("docker", Status.NOTE, f"no engine answers at {address}", ENGINE_REMEDY)
         return
     runtimes = ", ".join(sorted(info.get("Runtimes", {})))
     seen = f"engine {info.get('ServerVersion')} at {address}, cgroup v{info.get('CgroupVersion', '1')}, runtimes {runtimes}"
@@ -132,13 +134,16 @@ async def _docker(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding(
             "sandbox image", Status.NOTE, f"{settings.sandbox_image} is not built yet", "the first start builds it (make serve)"
         )
-    compose = shutil.which("docker-compose") or (shutil.which("docker") and await _runs("docker", "compose", "version"))
-    yield Finding(
-        "compose",
-        Status.OK if compose else Status.NOTE,
-        "installed" if compose else "not installed",
-        "" if compose else "only needed for docker compose up: install docker-compose-plugin or docker-compose",
-    )
+    yield await _compose()
+
+
+async def _compose() -> Finding:
+    if shutil.which("docker") and await _runs("docker", "compose", "version"):
+        return Finding("compose", Status.OK, "installed: docker compose up --build")
+    if shutil.which("docker-compose"):
+        return Finding("compose", Status.OK, "installed, the older one: docker-compose up --build")
+    remedy = "only needed for docker compose up: install docker-compose-plugin or docker-compose"
+    return Finding("compose", Status.NOTE, "not installed", remedy)
 
 
 def _is_denied(socket_path: str) -> bool:

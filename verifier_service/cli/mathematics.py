@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from pydantic import ValidationError
@@ -26,6 +27,14 @@ SHOWN_GOLDS = 50
 SHOWN_CHARS = 120
 
 
+@dataclass(frozen=True, slots=True)
+class NoGold:
+    """What stands where a gold should be."""
+
+    status: Literal["missing", "unusable"]
+    why: str
+
+
 def explain(
     gold: Annotated[str, typer.Option(help="The reference answer, or a solution that ends in one.")],
     completion: Annotated[str, typer.Option(help="The completion, with its \\boxed{…}.")],
@@ -40,8 +49,7 @@ def explain(
     try:
         chosen = MathOptions.model_validate_json(options)
     except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        fail(f"--options: {'.'.join(map(str, fault['loc']))}: {fault['msg']}", USAGE_ERROR)
+        fail(f"--options: {_option_trouble(error)}", USAGE_ERROR)
     try:
         with Killable(EXPLAIN_TIMEOUT_S) as child:
             found = child.call(_explained, gold, completion, chosen)
@@ -74,21 +82,24 @@ def check_golds(
 ) -> None:
     """Read every gold of a data set as the math verifier would, and list those that can't be verified.
 
-    `verifiable`: any equal answer counts. `text_only`: not readable as mathematics, so only the same text counts.
-    `unusable`: a completion would be unscored. Exit status 1 when any gold is not verifiable.
+    `verifiable`: any equal answer counts, of mathematics or of words such as Paris. `text_only`: the same text counts;
+    any other answer is unscored (bad_task) where the gold can't be read, and wrong where the gold has no value, as 0/0.
+    `unusable`: every completion would be unscored or refused. `missing`: there is no gold. Exit status 1 when any gold is
+    not verifiable.
     """
     counts: Counter[str] = Counter()
     known: dict[str, tuple[str, str]] = {}
     shown = Table("line", "status", "gold", "why", box=None, padding=(0, 2, 0, 0))
     with Killable(GOLD_TIMEOUT_S) as child, console.status("reading golds") as status:
+        verdict: str
         for number, gold in _golds(file, gold_field):
-            if gold is None:
-                verdict, why = "missing", f"no text in the field {gold_field}"
+            if isinstance(gold, NoGold):
+                verdict, why = gold.status, gold.why
             else:
                 verdict, why = known.get(gold) or known.setdefault(gold, _checked(child, gold))
             counts[verdict] += 1
             if verdict != "verifiable" and shown.row_count < SHOWN_GOLDS:
-                text = _printable(gold or "")
+                text = _printable("" if isinstance(gold, NoGold) else gold)
                 cut = text[:SHOWN_CHARS] + ("…" if len(text) > SHOWN_CHARS else "")
                 shown.add_row(str(number), verdict, escape(cut), escape(_printable(why)))
             status.update(f"reading golds: {counts.total():,}")
@@ -101,6 +112,16 @@ def check_golds(
             console.print(f"and {bad - SHOWN_GOLDS:,} more")
     console.print(f"{counts.total():,} golds: " + ", ".join(f"{count:,} {name}" for name, count in counts.most_common()))
     raise typer.Exit(1 if bad else 0)
+
+
+def _option_trouble(error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    where = ".".join(map(str, fault["loc"]))
+    if fault["type"] == "extra_forbidden":
+        return f"no option {where}; there are {', '.join(MathOptions.model_fields)}"
+    if fault["type"] == "json_invalid":
+        return f'no JSON; write it as {{"extract": ["hash"]}} ({fault["msg"].removeprefix("Invalid JSON: ")})'
+    return f"{where}: {fault['msg']}" if where else str(fault["msg"])
 
 
 def _explained(gold: str, completion: str, options: MathOptions) -> Explanation | str:
@@ -129,15 +150,20 @@ def _checked(child: Killable, gold: str) -> tuple[str, str]:
     return report.status, report.reason
 
 
-def _golds(file: Path, field: str) -> Iterator[tuple[int, str | None]]:
-    """(line or index, gold) of each record; None where there is no text in the field."""
+def _golds(file: Path, field: str) -> Iterator[tuple[int, str | NoGold]]:
+    """(line or index, gold) of each record."""
     for number, record in _records(file):
         value: Any = record
         for name in field.split("."):
             value = value.get(name) if isinstance(value, dict) else None
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            value = str(value)
-        yield number, value if isinstance(value, str) else None
+        if isinstance(record, NoGold):
+            yield number, record
+        elif isinstance(value, str):
+            yield number, value
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield number, NoGold("unusable", 'a number, which is refused: write it as a string, such as "7"')
+        else:
+            yield number, NoGold("missing", f"no text in the field {field}")
 
 
 def _records(file: Path) -> Iterator[tuple[int, Any]]:
@@ -145,7 +171,7 @@ def _records(file: Path) -> Iterator[tuple[int, Any]]:
         if lines.read(1) == b"[":
             try:
                 yield from enumerate(json.loads(file.read_bytes()), 1)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 fail(f"{file} is no JSON list: {error}", USAGE_ERROR)
             return
         lines.seek(0)
@@ -153,8 +179,8 @@ def _records(file: Path) -> Iterator[tuple[int, Any]]:
             if line.strip():
                 try:
                     yield number, json.loads(line)
-                except ValueError:
-                    yield number, None
+                except (ValueError, RecursionError):
+                    yield number, NoGold("unusable", "the line is no JSON")
 
 
 def _printable(text: str) -> str:

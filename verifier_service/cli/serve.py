@@ -10,6 +10,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -67,7 +68,8 @@ def serve(
         threading.Thread(target=_announce, args=(settings,), daemon=True, name="announce").start()
     from verifier_service.server import run
 
-    run(settings)
+    with suppress(KeyboardInterrupt):  # raised once all is shut down: Ctrl-C is how a person ends it, not a failure
+        run(settings)
 
 
 def base_url(settings: Settings) -> str:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,6 +98,30 @@ async def test_no_engine_is_a_note_with_a_remedy(monkeypatch: pytest.MonkeyPatch
     found = await docker_findings(Settings())
     assert found["docker"].status is Status.NOTE
     assert "docker-engine.sh" in found["docker"].remedy
+
+
+async def test_a_socket_that_this_user_may_not_use_is_told_from_an_engine_that_is_away(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "docker.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))  # nobody listens, so that the connection fails for root too
+        monkeypatch.setattr("verifier_service.cli.examinations.os.access", lambda *_: False)
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
+        found = await docker_findings(Settings())
+    assert "may not use" in found["docker"].seen
+    assert "group docker" in found["docker"].remedy
+
+
+async def test_the_compose_command_that_exists_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert (await examinations._compose()).status is Status.NOTE
+    (tmp_path / "docker-compose").write_text("#!/bin/sh\n")
+    (tmp_path / "docker-compose").chmod(0o755)
+    assert "docker-compose up" in (await examinations._compose()).seen
+    (tmp_path / "docker").write_text("#!/bin/sh\n")
+    (tmp_path / "docker").chmod(0o755)
+    assert "docker compose up" in (await examinations._compose()).seen
 
 
 async def test_a_verifier_that_fails_its_canary_is_broken_and_its_own_words_are_the_remedy() -> None:

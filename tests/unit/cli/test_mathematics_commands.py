@@ -47,7 +47,12 @@ def test_a_gold_that_cannot_be_used_is_told_apart() -> None:
 def test_options_are_those_of_the_wire() -> None:
     options = '{"extract": ["hash"]}'
     assert run("explain", "--gold", "2", "--completion", "so #### 2", "--options", options).exit_code == 0
-    assert run("explain", "--gold", "2", "--completion", "2", "--options", '{"extrakt": []}').exit_code == 2
+    unknown = run("explain", "--gold", "2", "--completion", "2", "--options", '{"extrakt": []}')
+    assert unknown.exit_code == 2
+    assert "no option extrakt; there are precision, rel_tol" in unknown.output
+    broken = run("explain", "--gold", "2", "--completion", "2", "--options", "{extract}")
+    assert broken.exit_code == 2
+    assert "--options: no JSON" in broken.output
 
 
 def test_control_characters_of_a_completion_never_reach_the_terminal() -> None:
@@ -59,7 +64,14 @@ def test_golds_that_cannot_be_verified_are_listed_with_their_lines(data_set: Cal
     path = data_set({"a": {"b": "42"}}, {"a": {"b": "so #### 7"}}, {"a": {"b": ""}}, {"a": 3}, "{", {"a": {"b": 5}})
     done = run("check-golds", str(path), "--gold-field", "a.b")
     assert done.exit_code == 1
-    assert "6 golds: 3 verifiable, 2 missing, 1 unusable" in done.output
+    assert "6 golds: 3 unusable, 2 verifiable, 1 missing" in done.output
+    assert "the line is no JSON" in done.output
+    assert "write it as a string" in done.output
+
+
+def test_words_are_verifiable_and_what_can_only_match_as_text_is_told_apart(data_set: Callable[..., Path]) -> None:
+    done = run("check-golds", str(data_set({"gold": "Paris"}, {"gold": "1 2 3"})))
+    assert "1 verifiable, 1 text_only" in done.output
 
 
 def test_a_sound_data_set_has_status_zero(data_set: Callable[..., Path], tmp_path: Path) -> None:

@@ -73,3 +73,14 @@ def test_an_open_address_without_tokens_is_warned_about(served: list[Settings]) 
     done = serve("--port", unused_port(), "--host", "0.0.0.0", "--log-format", "console")
     assert "VERIFIER_TOKENS_FILE" in done.output
     assert served
+
+
+def test_ctrl_c_is_no_failure(monkeypatch: pytest.MonkeyPatch, served: list[Settings]) -> None:
+    def interrupted(settings: Settings) -> None:
+        served.append(settings)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(server, "run", interrupted)
+    done = serve("--port", unused_port())
+    assert done.exit_code == 0, done.output
+    assert served
