@@ -138,26 +138,30 @@ def train_step(args: argparse.Namespace, models, optimizer) -> None:  # type: ig
     advantages = group_advantages(rewards, args.group).advantages.split(size)
     optimizer.zero_grad()
     for at, piece in enumerate(pieces):
-        new = logprobs(policy, piece, skip)
         if critic is not None:
-            loss = ppo_loss(new, old[at], ref[at], rewards.split(size)[at], critic, piece, skip) / len(pieces)
-        else:
-            options = LossOptions(beta=0.0 if reference is None else 0.04)
-            mask = torch.ones_like(new)
-            loss, _ = grpo_loss(
-                new, advantages[at], mask, old_logprobs=old[at], ref_logprobs=ref[at], options=options, num_items=args.batch
-            )
+            share = rewards.split(size)[at]
+            ppo_backward(policy, critic, piece, old[at], ref[at], share, skip, scale=1 / len(pieces))
+            continue
+        new = logprobs(policy, piece, skip)
+        options = LossOptions(beta=0.0 if reference is None else 0.04)
+        mask = torch.ones_like(new)
+        loss, _ = grpo_loss(
+            new, advantages[at], mask, old_logprobs=old[at], ref_logprobs=ref[at], options=options, num_items=args.batch
+        )
         loss.backward()
         del loss, new
     optimizer.step()
 
 
-def ppo_loss(new, old, ref, rewards, critic, ids, skip, *, clip=0.2, gamma=1.0, lam=0.95, kl=0.04, value_weight=0.1):  # type: ignore[no-untyped-def]
-    """Clipped policy and value losses of one micro-batch, (B, T) tensors; the reward comes at the last token."""
+def ppo_backward(policy, critic, ids, old, ref, rewards, skip, *, scale, clip=0.2, gamma=1.0, lam=0.95, kl=0.04):  # type: ignore[no-untyped-def]
+    """Clipped policy and value losses of one micro-batch, (B, T) tensors; the reward comes at the last token.
+
+    The two are differentiated one after the other, so that only one model's activations are held at a time.
+    """
     import torch
 
-    values = critic(ids)[:, skip - 1 : -1]
     with torch.no_grad():
+        values = critic(ids)[:, skip - 1 : -1]
         per_token = -kl * (old - ref)
         per_token[:, -1] += rewards
         advantages = torch.zeros_like(per_token)
@@ -167,13 +171,14 @@ def ppo_loss(new, old, ref, rewards, critic, ids, skip, *, clip=0.2, gamma=1.0, 
             running = delta + gamma * lam * running
             advantages[:, t] = running
             following = values[:, t]
-        returns, old_values = advantages + values, values.detach()
+        returns = advantages + values
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-    ratio = (new - old).exp()
-    policy_loss = -torch.min(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages).mean()
-    clipped = old_values + (values - old_values).clamp(-clip, clip)
-    value_loss = torch.max((values - returns) ** 2, (clipped - returns) ** 2).mean() / 2
-    return policy_loss + value_weight * value_loss
+    ratio = (logprobs(policy, ids, skip) - old).exp()
+    (-scale * torch.min(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages).mean()).backward()
+    del ratio
+    new = critic(ids)[:, skip - 1 : -1]
+    clipped = values + (new - values).clamp(-clip, clip)
+    (scale * torch.max((new - returns) ** 2, (clipped - returns) ** 2).mean() / 2).backward()
 
 
 def make_critic(config):  # type: ignore[no-untyped-def]
@@ -203,7 +208,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--group", type=int, default=4)
     parser.add_argument("--micro-batch", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=2, help="2 or more: AdamW has no moments before its first step")
     parser.add_argument("--worker", choices=ALGORITHMS)
     args = parser.parse_args()
     if args.worker is not None:

@@ -11,7 +11,7 @@ from typing import Literal
 from trainer_client.train.config import ConfigError, TrainConfig
 
 USUAL_BETA = (0.02, 0.08)
-# TRL's names that the article's time knew, and what to write today.
+# Names that older TRL configurations use, and what to write today.
 REMOVED = {
     "max_prompt_length": "TRL no longer truncates prompts: drop long ones from the data set, and set vllm.max_model_length",
     "warmup_ratio": "write warmup_steps with a value below 1, which is the ratio now",
