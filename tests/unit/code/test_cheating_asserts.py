@@ -332,3 +332,76 @@ def test_a_test_that_extends_the_submissions_class_cannot_cross(pair: Any) -> No
     assert inside.passed, inside
     spoilt = pair.asserts(source.replace("2 * self", "3 * self"), code, style="in_process")
     assert spoilt.outcomes == ["incorrect"]
+
+
+PLAIN = "type(o) in (int, float, str, list, tuple, dict, bool, type(None))"
+ITSELF = f"""
+class Stack:
+    def __init__(self, *a): self.size = self
+    def push(self, x): return self
+    def pop(self): return self
+    def items(self): return [self]
+    def __eq__(self, o): return {PLAIN}
+    def __lt__(self, o): return True
+    def __contains__(self, o): return True
+    def __sub__(self, o): return 0.0
+    def __add__(self, o): return self
+    __hash__ = None
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "assert Stack().pop() == 1",
+        "s = Stack()\ns.push(1)\nassert s.pop() == 1",
+        "assert Stack().items() == [1]",
+        "assert Stack().size == 1",
+        "assert 3 in Stack().pop()",
+        "assert Stack().pop() < 3",
+        "assert abs(Stack().pop() - 2.5) < 1e-9",
+        "s = Stack(2)\ns.push(1)\nassert s + 3 == 5",
+    ],
+)
+def test_an_object_that_a_method_hands_back_is_an_answer_even_if_the_test_built_it(pair: Any, code: str) -> None:
+    assert not pair.asserts(ITSELF, code).passed
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "assert Sum(60) == 10",
+        "import solution\nassert solution.Sum(60) == 10",
+        "from solution import Sum as total\ndef test_f():\n    assert total(60) == 10",
+        "got = Sum(60)\nassert got == 10",
+        "def check(candidate):\n    assert candidate(60) == 10",
+    ],
+)
+def test_a_name_with_a_capital_is_no_class_by_that_alone(pair: Any, code: str) -> None:
+    cheat = f"class Sum:\n    def __init__(self, n): pass\n    def __eq__(self, o): return {PLAIN}\n    __hash__ = None"
+    assert not pair.asserts(cheat, code, entry_point="Sum" if "candidate" in code else None).passed
+    assert pair.asserts("def Sum(n): return n // 6", code, entry_point="Sum" if "candidate" in code else None).passed
+
+
+@pytest.mark.parametrize("value", ["5", "None", "'f'", "[1]", "object()"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "assert f(1) == 2",
+        "from solution import f\nassert f(1) == 2",
+        "import solution\ndef test_f():\n    assert solution.f(1) == 2",
+        "def check(candidate):\n    assert candidate(1) == 2",
+    ],
+)
+def test_data_in_the_place_of_a_function_is_the_submissions_fault(pair: Any, value: str, code: str) -> None:
+    judged = pair.asserts(f"f = {value}", code, entry_point="f")
+    assert judged.outcomes == ["incorrect"], judged
+    assert not judged.of("bad_task")
+
+
+@pytest.mark.parametrize("kind", ["KeyboardInterrupt", "SystemExit(0)", "GeneratorExit"])
+def test_leaving_a_unittest_by_an_exception_that_is_no_error_fails_it(pair: Any, kind: str) -> None:
+    code = "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n        self.assertEqual(f(1), 2)"
+    judged = pair.asserts(f"def f(x): raise {kind}", code)
+    assert "correct" not in judged.outcomes
+    assert len(judged.outcomes) == 1

@@ -255,7 +255,15 @@ CASES = {
         "class Tree:\n    def __init__(self, *xs):\n        self.xs = xs\n    def __contains__(self, x):\n        return x in self.xs\n",
         "self.v == (",
         "assert Money(5) == 5 and Money(5) != 6 and Money(5) < 7\nassert Money(2) + Money(3) == 5 and Money(2) + 3 == Money(5)\n"
-        "assert 3 in Tree(1, 3) and 4 not in Tree(1, 3)",
+        "t = Tree(1, 3)\nassert 3 in t and 4 not in t and t.xs == (1, 3)",
+    ),
+    "a built-in type in the place of a function": ("f = int", "int", "from solution import f\nassert f('1') == 1"),
+    "objects that return themselves by rule": (
+        "class Total:\n    def __init__(self, v):\n        self.v = v\n    def __eq__(self, o):\n        return self.v == o\n"
+        "    def __iadd__(self, o):\n        self.v += o\n        return self\n    def __enter__(self):\n        return self\n"
+        "    def __exit__(self, *e):\n        self.v = 0\n    def add(self, o):\n        self.v += o\n        return self\n",
+        "self.v += o",
+        "t = Total(2)\nt += 3\nassert t == 5\nwith t as u:\n    assert u == 5 and u is t\nassert t.add(1).add(2) is t and t.v == 3",
     ),
     "nodes that the submission links": (
         "def link(nodes):\n    for a, b in zip(nodes, nodes[1:]):\n        a.next = b\n    return nodes[0]",

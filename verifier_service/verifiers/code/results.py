@@ -91,6 +91,7 @@ class Tally:
 
     def add(self, result: TestResult, note: str = "", tamper: Iterable[str] = ()) -> None:
         self.results.append(result)
+        self.total = max(self.total, len(self.results))
         if note:
             self.notes[len(self.results)] = note
         for sign in tamper:

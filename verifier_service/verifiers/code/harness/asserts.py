@@ -22,8 +22,9 @@ import unittest
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from verifier_service.verifiers.code.harness.class_use import classes_in_use
 from verifier_service.verifiers.code.harness.mini_pytest import install
-from verifier_service.verifiers.code.harness.proxies import Unproxiable
+from verifier_service.verifiers.code.harness.proxies import RemoteMeta, Unproxiable, is_remote
 from verifier_service.verifiers.code.harness.pytest_run import Outcome, PytestItem, collect, run_item
 from verifier_service.verifiers.code.harness.submission_module import SubmissionFinder
 from verifier_service.verifiers.code.harness.task_code import (
@@ -108,6 +109,9 @@ class AssertRun:
         if not self.total:
             raise BadTask("the test code has no assertion and no test function")
         self.flags = future_flags(self.tree)
+        self.classes_in_use = classes_in_use(self.tree)
+        if entry_point is not None and not self.classes_in_use.isdisjoint(CANDIDATES):
+            self.classes_in_use |= {entry_point}
         self.missed = self.looked_up = False
 
     def execute(
@@ -262,7 +266,10 @@ class AssertRun:
     def submitted(self, name: str) -> Any:
         """A name of the submission, or the method of that name of its `class Solution`. Raises NameError."""
         try:
-            return self.ends.lookup(name)
+            value = self.ends.lookup(name)
+            if not callable(value) or not (is_remote(value) or isinstance(value, RemoteMeta)):
+                self.looked_up = True  # calling a built-in type, or what can't be called, asks nothing of the submission
+            return value
         except NameError as missing:
             method = self._solution_method(name)
             if method is not None:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 PEER = ("codec", "described", "proxies", "restraint", "making", "peer")
-TESTS = ("mini_pytest", "pytest_run", "task_code", "submission_module", "unittest_run", "asserts")
+TESTS = ("mini_pytest", "pytest_run", "task_code", "class_use", "submission_module", "unittest_run", "asserts")
 SUBMISSION = (*PEER, "nodes", "submission_side")
 JUDGE = (*PEER, "agree", *TESTS, "judge_side")
 PACKAGE = "verifier_service"

@@ -9,11 +9,8 @@ from verifier_service.verifiers.code.harness.codec import _type_name
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "lshift", "rshift", "and", "or", "xor")
 COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
-ARITHMETIC = frozenset(
-    [f"__{name}__" for name in _BINARY]
-    + [f"__r{name}__" for name in _BINARY]
-    + [f"__i{name}__" for name in _BINARY if name != "divmod"]
-)
+IN_PLACE = frozenset(f"__i{name}__" for name in _BINARY if name != "divmod")
+ARITHMETIC = IN_PLACE | {f"__{name}__" for name in _BINARY} | {f"__r{name}__" for name in _BINARY}
 UNARY = frozenset(
     "__neg__ __pos__ __abs__ __invert__ __round__ __trunc__ __floor__ __ceil__ "
     "__bool__ __int__ __float__ __complex__ __index__".split()

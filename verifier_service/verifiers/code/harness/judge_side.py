@@ -105,6 +105,7 @@ class Judge:
         self.report({"kind": "plan", "total": run.total})
         if run.reaches:
             raise Unproxiable(f"the test replaces {run.reaches} in the submission's process")
+        self.peer.classes_in_use = run.classes_in_use
         if not self._load(mirrors=run.looks_at_streams):
             return
         run.execute(

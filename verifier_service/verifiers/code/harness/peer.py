@@ -31,7 +31,7 @@ from verifier_service.verifiers.code.harness.described import (
     type_name,
 )
 from verifier_service.verifiers.code.harness.making import make_class, make_exception, make_remote
-from verifier_service.verifiers.code.harness.proxies import Oversized, RemoteMeta, remote_of
+from verifier_service.verifiers.code.harness.proxies import Oversized, RemoteMeta, distrust, remote_of
 
 MAX_SIGNS = 20
 MAX_EXPORTS = 500_000
@@ -131,6 +131,7 @@ class Peer:
         self.signs: list[str] = []
         self.probed: dict[type, bool] = {}
         self.class_names: dict[type, bool] = {}  # whether the test only ever named this class as one names classes
+        self.classes_in_use: frozenset[str] = frozenset()  # names that the test uses as classes
 
     def request(self, operation: str, *arguments: Any) -> Any:
         """Ask the other end and return its answer, or raise the exception that it raised.
@@ -159,11 +160,12 @@ class Peer:
     def named(self, name: str, value: Any) -> Any:
         """The value that the test found under `name`.
 
-        A class by a name in lower case may stand where the test expects a function: what such a call gives is an
-        answer, not an object that the test built.
+        A class by a name in lower case, or by one that the test doesn't use as a class, may stand where the test expects
+        a function: what such a call gives is an answer, not an object that the test built.
         """
         if type(value) is RemoteMeta:
-            self.class_names[value] = name[:1].isupper() and self.class_names.get(value, True)
+            as_class = name[:1].isupper() and name in self.classes_in_use
+            self.class_names[value] = as_class and self.class_names.get(value, True)
         return value
 
     def sign(self, sign: str) -> None:
@@ -352,6 +354,7 @@ class Peer:
             raise WireError("a bad number")
         known = self.objects.get(number)
         if known is not None:
+            distrust(known)
             return known
         kind = decoder.value(class_node)
         if not isinstance(kind, RemoteMeta):

@@ -159,6 +159,12 @@ def trust(made: Any) -> None:
         object.__setattr__(made, "__standing__", "built")
 
 
+def distrust(known: Any) -> None:
+    """What the submission hands over is its answer, even if the test built it once: a method may return its own object."""
+    if isinstance(type(known), RemoteMeta) and standing(known) == "built":
+        object.__setattr__(known, "__standing__", "")
+
+
 def standing(stand_in: Any) -> str:
     """'built' by the test, 'tainted' by arithmetic with the test's data, or ''."""
     return object.__getattribute__(stand_in, "__standing__")  # type: ignore[no-any-return]

@@ -2,8 +2,9 @@
 
 The judge restrains what an answer may claim about itself, since an object that says yes to everything must not pass:
 - A stand-in equals plain data only if the test itself built that object by calling a class (by a name that begins with a
-  capital, so that a class in the place of a function is none), or if the class extends a
-  built-in type and that type's own data, sent by value, is equal. Likewise for order and membership.
+  capital and that it uses as a class, so that a class in the place of a function is none), or if the class extends a
+  built-in type and that type's own data, sent by value, is equal. Likewise for order and membership. What a call gives
+  back is an answer, also where it is an object that the test built.
 - Arithmetic with plain data may give another stand-in, but no plain result, again unless the test built the object: so
   `abs(f(x) - 2.5) < 1e-9` is decided by numbers alone.
 - Two stand-ins are compared by the submission's class; one that also equals an unknown third object is refused.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from verifier_service.verifiers.code.harness.described import ARITHMETIC, COMPARISONS, UNARY
+from verifier_service.verifiers.code.harness.described import ARITHMETIC, COMPARISONS, IN_PLACE, UNARY
 from verifier_service.verifiers.code.harness.proxies import is_remote, link_of, standing, trust
 
 
@@ -34,7 +35,10 @@ def forwarder(dunder: str, own: Any) -> Any:
             verdict = _restrained(self, dunder, operands, own)
             if verdict is not _ASK:
                 return verdict
+        built = peer.restrains and standing(self) == "built"
         result = _forward(self, dunder, operands)
+        if result is self and built and dunder in GIVING_ITSELF:
+            trust(self)
         return _considered(self, dunder, operands, result) if peer.restrains else result
 
     method.__name__ = dunder
@@ -42,6 +46,8 @@ def forwarder(dunder: str, own: Any) -> Any:
 
 
 _ASK = object()
+# These return their object by rule, which makes it no answer.
+GIVING_ITSELF = frozenset({"__enter__", "__aenter__", "__iter__"}) | IN_PLACE
 
 
 def _forward(self: Any, dunder: str, operands: tuple[Any, ...]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import unittest
 from collections.abc import Callable
@@ -42,6 +43,9 @@ class UnittestResult(unittest.TestResult):
     def stopTest(self, test: unittest.TestCase) -> None:
         number, self.begun = self.begun, -1
         self.run.checked()
+        cut_short = sys.exc_info()[1]
+        if isinstance(cut_short, KeyboardInterrupt):  # which unittest lets through without a word to its result
+            self.counts, self.failure = True, self.run.blame(cut_short)
         if not self.counts:
             self.run.not_counted(number)
             return
