@@ -18,10 +18,9 @@ from verifier_service.settings import Settings
 HEAD = """# Configuration
 
 Every setting is an environment variable with the prefix `VERIFIER_`; the most used ones are also options of
-`verifier-service serve` (`--help` lists them). A value that makes no sense stops the service at start with a message
-that names the setting. Units are in the names.
-
-This page is made from the code by `scripts/document_settings.py`; a test fails when it is out of date.
+`.venv/bin/verifier-service serve` (`--help` lists them). A value that makes no sense stops the service at start with a
+message that names the setting; a variable that begins with `VERIFIER_` and is no setting is warned about in the log, since
+it is most likely misspelt. Units are in the names.
 """
 
 

@@ -53,7 +53,12 @@ class Settings(BaseSettings):
     cache_mb: int = Field(
         32, ge=0, description="Memory for scored verdicts kept by (verifier version, task, completion); 0 switches the cache off."
     )
-    readiness_period_s: float = Field(60.0, gt=0, description="Seconds between canaries; while one fails, a tenth of it.")
+    readiness_period_s: float = Field(
+        60.0,
+        gt=0,
+        description="Seconds between canaries (a right and a wrong answer that each verifier has to tell apart, for /readyz); "
+        "while one fails, a tenth of it.",
+    )
 
     # --- math
     math_workers: int = Field(0, ge=0, description="Math worker processes; 0: one a core.")
