@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 
 import httpx
 import pytest
+import structlog
 import uvicorn
 
 from verifier_service.app import create_app
@@ -60,6 +62,7 @@ class ServerThread(threading.Thread):
 
 @contextmanager
 def serve(settings: Settings) -> Iterator[Live]:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     thread = ServerThread(settings)
     thread.start()
     assert thread.ready.wait(60), "the service did not start"
