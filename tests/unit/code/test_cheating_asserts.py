@@ -361,6 +361,8 @@ class Stack:
         "assert Stack().pop() < 3",
         "assert abs(Stack().pop() - 2.5) < 1e-9",
         "s = Stack(2)\ns.push(1)\nassert s + 3 == 5",
+        "s = Stack()\ngot = s.pop()\ns.push(1)\nassert got == 1",
+        "def test_s():\n    s = Stack()\n    s.push(1)\n    got = s.pop()\n    s.push(2)\n    assert got == 1",
     ],
 )
 def test_an_object_that_a_method_hands_back_is_an_answer_even_if_the_test_built_it(pair: Any, code: str) -> None:

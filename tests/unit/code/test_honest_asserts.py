@@ -265,6 +265,26 @@ CASES = {
         "self.v += o",
         "t = Total(2)\nt += 3\nassert t == 5\nwith t as u:\n    assert u == 5 and u is t\nassert t.add(1).add(2) is t and t.v == 3",
     ),
+    "calls in a chain": (
+        "class Trie:\n    def __init__(self):\n        self.words = set()\n    def insert(self, w):\n        self.words.add(w)\n"
+        "        return self\n    def __contains__(self, w):\n        return w in self.words\n    def __eq__(self, o):\n"
+        "        return self.words == o\n",
+        "self.words.add(w)",
+        "t = Trie()\nt.insert('a')\nt.insert('b').insert('c')\nassert 'a' in t and 'c' in t and t == {'a', 'b', 'c'}\n"
+        "def test_t():\n    u = Trie()\n    u.insert('a')\n    assert 'a' in u and 'b' not in u and u.insert('b') is u",
+    ),
+    "fixtures of a class stay in it": (
+        "class Box:\n    def __init__(self, v):\n        self.v = v\ndef add(a, b):\n    return a + b",
+        "a + b",
+        "import pytest\ndef test_add():\n    assert add(1, 2) == 3\nclass TestBox:\n    @pytest.fixture(autouse=True)\n"
+        "    def box(self):\n        self.box = Box(3)\n    def test_box(self):\n        assert add(self.box.v, 1) == 4",
+    ),
+    "an exception inside a context manager made by contextlib": (
+        "from contextlib import contextmanager\n@contextmanager\ndef opened(x):\n    try:\n        yield x\n    except KeyError:\n        pass",
+        "except KeyError",
+        "with opened(3) as x:\n    assert x == 3\nwith opened(4):\n    raise KeyError('k')\ntry:\n    with opened(5):\n"
+        "        raise ValueError('v')\nexcept ValueError as error:\n    assert str(error) == 'v'\nelse:\n    assert False",
+    ),
     "nodes that the submission links": (
         "def link(nodes):\n    for a, b in zip(nodes, nodes[1:]):\n        a.next = b\n    return nodes[0]",
         "zip(nodes, nodes[1:])",

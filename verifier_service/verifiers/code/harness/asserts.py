@@ -22,7 +22,7 @@ import unittest
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from verifier_service.verifiers.code.harness.class_use import classes_in_use
+from verifier_service.verifiers.code.harness.class_use import DROP, MARK, Dropping, classes_in_use
 from verifier_service.verifiers.code.harness.mini_pytest import install
 from verifier_service.verifiers.code.harness.proxies import RemoteMeta, Unproxiable, is_remote
 from verifier_service.verifiers.code.harness.pytest_run import Outcome, PytestItem, collect, run_item
@@ -114,6 +114,10 @@ class AssertRun:
             self.classes_in_use |= {entry_point}
         self.missed = self.looked_up = False
 
+    def tell_of_dropped_results(self, mark: Callable[[], int], drop: Callable[[int, Any], None]) -> None:
+        """Call `mark` before and `drop` after each method call whose result the test drops."""
+        self.space.update({MARK: mark, DROP: drop})
+
     def execute(
         self,
         *,
@@ -161,6 +165,8 @@ class AssertRun:
     def _run_statements(self) -> None:
         units = set(self.units)
         for index, statement in enumerate(self.tree.body):
+            if MARK in self.space:
+                statement = Dropping().visit(statement)
             code = compile(ast.Module([statement], []), "<tests>", "exec", flags=self.flags, dont_inherit=True)
             if index in units:
                 self._run_unit(lambda code=code: exec(code, self.space))  # type: ignore[misc]

@@ -60,3 +60,21 @@ def _named(node: ast.expr) -> set[str]:
 
 def _called(node: ast.expr) -> set[str]:
     return _named(node.func) if isinstance(node, ast.Call) else set()
+
+
+MARK, DROP = "__mark__", "__drop__"
+
+
+class Dropping(ast.NodeTransformer):
+    """Tells of each method call whose result the test drops: `x.m()` becomes `__drop__(__mark__(), x.m())`.
+
+    A method may return its own object so that calls can be chained; dropped, that is no answer.
+    """
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+            mark = ast.Call(ast.Name(MARK, ast.Load()), [], [])
+            node.value = ast.Call(ast.Name(DROP, ast.Load()), [mark, node.value], [])
+            ast.fix_missing_locations(ast.copy_location(node.value, node))
+        return node

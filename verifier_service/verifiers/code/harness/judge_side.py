@@ -106,6 +106,8 @@ class Judge:
         if run.reaches:
             raise Unproxiable(f"the test replaces {run.reaches} in the submission's process")
         self.peer.classes_in_use = run.classes_in_use
+        if run.classes_in_use:
+            run.tell_of_dropped_results(lambda: len(self.peer.distrusted), self.peer.trust_dropped)
         if not self._load(mirrors=run.looks_at_streams):
             return
         run.execute(

@@ -31,7 +31,7 @@ from verifier_service.verifiers.code.harness.described import (
     type_name,
 )
 from verifier_service.verifiers.code.harness.making import make_class, make_exception, make_remote
-from verifier_service.verifiers.code.harness.proxies import Oversized, RemoteMeta, distrust, remote_of
+from verifier_service.verifiers.code.harness.proxies import Oversized, RemoteMeta, distrust, remote_of, trust
 
 MAX_SIGNS = 20
 MAX_EXPORTS = 500_000
@@ -131,6 +131,7 @@ class Peer:
         self.signs: list[str] = []
         self.probed: dict[type, bool] = {}
         self.class_names: dict[type, bool] = {}  # whether the test only ever named this class as one names classes
+        self.distrusted: list[Any] = []  # objects that the test built and a call gave back
         self.classes_in_use: frozenset[str] = frozenset()  # names that the test uses as classes
 
     def request(self, operation: str, *arguments: Any) -> Any:
@@ -167,6 +168,11 @@ class Peer:
             as_class = name[:1].isupper() and name in self.classes_in_use
             self.class_names[value] = as_class and self.class_names.get(value, True)
         return value
+
+    def trust_dropped(self, mark: int, dropped: Any) -> None:
+        """Trust an object again that a call gave back, as far as that was no answer: the test dropped it."""
+        if any(known is dropped for known in self.distrusted[mark:]):
+            trust(dropped)
 
     def sign(self, sign: str) -> None:
         """Note what looks like an attack on the grader."""
@@ -354,7 +360,8 @@ class Peer:
             raise WireError("a bad number")
         known = self.objects.get(number)
         if known is not None:
-            distrust(known)
+            if distrust(known):
+                self.distrusted.append(known)
             return known
         kind = decoder.value(class_node)
         if not isinstance(kind, RemoteMeta):

@@ -159,10 +159,15 @@ def trust(made: Any) -> None:
         object.__setattr__(made, "__standing__", "built")
 
 
-def distrust(known: Any) -> None:
-    """What the submission hands over is its answer, even if the test built it once: a method may return its own object."""
-    if isinstance(type(known), RemoteMeta) and standing(known) == "built":
+def distrust(known: Any) -> bool:
+    """What the submission hands over is its answer, even if the test built it once: a method may return its own object.
+
+    Whether it was trusted until now.
+    """
+    built = isinstance(type(known), RemoteMeta) and not isinstance(known, BaseException) and standing(known) == "built"
+    if built:
         object.__setattr__(known, "__standing__", "")
+    return built
 
 
 def standing(stand_in: Any) -> str:

@@ -82,11 +82,12 @@ def collect(space: dict[str, Any], fallback: Callable[[str], Any]) -> list[Pytes
             and not _is_unittest(value)
             and value.__module__ == space["__name__"]
         ):
-            session.fixtures.update({v.name or n: v for n, v in vars(value).items() if isinstance(v, Fixture)})
+            own = {v.name or n: v for n, v in vars(value).items() if isinstance(v, Fixture)}
+            inside = Session({**session.fixtures, **own}, fallback, session.made)
             for method_name, method in vars(value).items():
                 function = method.__func__ if isinstance(method, (staticmethod, classmethod)) else method
                 if method_name.startswith("test") and inspect.isfunction(function):
-                    items.extend(_expanded(function, value, module_marks + _marks(vars(value).get("pytestmark", [])), session))
+                    items.extend(_expanded(function, value, module_marks + _marks(vars(value).get("pytestmark", [])), inside))
     return items
 
 
@@ -215,7 +216,7 @@ def _fixture_value(name: str, item: PytestItem, instance: Any, cleanups: list[Ca
         built_in = BUILT_IN.get(name)
         return built_in(cleanups) if built_in is not None else item.session.fallback(name)
     value = item.values.get(f"param of {name}")
-    key = (name, id(value), item.owner if made.scope == "class" else None)
+    key = (made.function, id(value), item.owner if made.scope == "class" else None)
     kept = item.session.made if made.scope in SCOPES else item.values
     if key in kept:
         return kept[key]

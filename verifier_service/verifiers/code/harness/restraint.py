@@ -51,6 +51,8 @@ GIVING_ITSELF = frozenset({"__enter__", "__aenter__", "__iter__"}) | IN_PLACE
 
 
 def _forward(self: Any, dunder: str, operands: tuple[Any, ...]) -> Any:
+    if dunder in ("__exit__", "__aexit__"):
+        operands = (*operands[:2], None)  # a traceback can't cross, and contextlib puts it on the exception
     return link_of(self)[0].request("op", dunder, self, operands)
 
 
