@@ -19,6 +19,7 @@ class StubSlot:
         self.number = number
         self.link = RunnerLink(demux=False)
         self.destroyed = False
+        self.memory_mb = 0
 
     async def fit_memory(self, memory_mb: int) -> None:
         del memory_mb
