@@ -164,6 +164,8 @@ def finish(main: ModuleType, status: int, tidy: bool) -> None:
         status = status or 120
     if tidy and (threading is None or threading.active_count() == 1):
         # Objects of the program that say or write something as they go: files of its own, __del__, finally blocks.
+        # A stream of its own in the place of a standard one needs those objects: the interpreter lets go of it first.
+        sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
         names = main.__dict__
         for name in [name for name in names if name[:1] == "_" and name not in ("__builtins__", "__name__")]:
             names[name] = None
