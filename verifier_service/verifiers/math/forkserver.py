@@ -49,6 +49,8 @@ def serve(control: socket.socket, memory_mb: int) -> None:
                 if not data:
                     break
                 _obey(data, fds, control, children, memory_mb, (wake_read, wake_write))
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # their deaths are nobody's business now, and the wake-up's sockets go first
+    signal.set_wakeup_fd(-1)
     for pid in children:
         os.kill(pid, signal.SIGKILL)
 
