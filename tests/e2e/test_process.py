@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -30,6 +34,24 @@ def containers(service: Any) -> set[str]:
 def code(source: str, expected: str = "x\n") -> dict[str, Any]:
     tests = {"style": "stdin", "cases": [{"stdin": "x\n", "expected_stdout": expected}]}
     return {"completion": f"```python\n{source}\n```", "verifiers": [{"kind": "code", "language": "python", "tests": tests}]}
+
+
+def test_the_executor_logs_in_the_format_that_is_set(tmp_path: Path) -> None:
+    environment = os.environ | {
+        "VERIFIER_EXECUTOR_SOCKET": str(tmp_path / "executor.sock"),
+        "VERIFIER_LOG_FORMAT": "json",
+        "DOCKER_HOST": f"unix://{tmp_path}/none.sock",
+    }
+    command = [sys.executable, "-m", "verifier_service.executor"]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        line = json.loads(process.stderr.readline())
+        assert line["event"]
+        assert line["level"]
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
 
 
 def reward(answer: dict[str, Any]) -> float | None:

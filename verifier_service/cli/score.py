@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import time
 from collections.abc import Coroutine, Iterator
@@ -35,7 +36,9 @@ def score(
         str | None, typer.Option(envvar="VERIFIER_TOKEN", help="Bearer token for the service.", show_envvar=True)
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Groups a request at most; fewer where they hold programs.")] = 64,
-    in_flight: Annotated[int, typer.Option(min=1, max=256, help="Requests at one time.")] = 4,
+    in_flight: Annotated[
+        int | None, typer.Option(min=1, max=256, help="Requests at one time; 16 at a service, else two a core, 4 at least.")
+    ] = None,
     deadline_s: Annotated[float, typer.Option(min=0.1, help="Deadline of each request, seconds.")] = 300.0,
     patience_s: Annotated[float, typer.Option(min=0.0, help="How long to wait for a service that is away or full.")] = 300.0,
     retry_unscored: Annotated[
@@ -62,7 +65,7 @@ def score(
         fail("--url begins with http:// or https://", USAGE_ERROR)
     settings = _offline_settings(sandbox, slots, math_workers) if url is None else None
     run = _Run(file)
-    plan = Plan(batch, in_flight, deadline_s, strict=strict)
+    plan = Plan(batch, in_flight or _usual_in_flight(url), deadline_s, strict=strict)
     try:
         with ResultFile(out) as results:
             run.resume(results, retry_unscored=retry_unscored)
@@ -97,6 +100,11 @@ def _offline_settings(sandbox: str | None, slots: int | None, math_workers: int 
     settings = load_settings(sandbox=sandbox, sandbox_slots=slots, math_workers=math_workers)
     configure_logs(settings.model_copy(update={"log_level": "warning" if settings.log_level == "info" else settings.log_level}))
     return settings
+
+
+def _usual_in_flight(url: str | None) -> int:
+    """Batches of programs are small, so that little is lost when they are stopped; these keep the sandboxes busy."""
+    return 16 if url is not None else max(4, 2 * len(os.sched_getaffinity(0)))
 
 
 def _local(settings: Settings, with_sandbox: bool) -> AbstractAsyncContextManager[Endpoint]:

@@ -16,7 +16,7 @@ from verifier_service.cli.file_scoring.results import Record
 
 BATCH_BYTES = 8 << 20
 BATCH_WORK = 4096
-CODE_WORK = 64  # a program costs about as much as this many maths answers, and as much again for
+CODE_WORK = 1000  # a program may cost as much as this many maths answers, and as much again for
 CASES_IN_CODE_WORK = 8  # each so many test cases
 RETRY_PAUSE_S = 1.0
 
