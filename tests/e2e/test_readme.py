@@ -55,13 +55,6 @@ def test_every_command_of_the_readme_is_of_a_kind_that_is_tried() -> None:
     assert [block for block in blocks("sh") if not block.startswith(tried)] == []
 
 
-def test_every_local_link_of_the_documentation_leads_somewhere() -> None:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
-    links = [(page, target) for page in pages for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8"))]
-    assert links
-    assert [f"{page.name}: {target}" for page, target in links if not (page.parent / target).exists()] == []
-
-
 @pytest.mark.docker
 def test_make_serve_serves_and_the_answers_are_those_of_the_readme(start: Callable[..., Any]) -> None:
     assert commands("make serve") == ["make serve"]
