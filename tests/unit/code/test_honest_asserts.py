@@ -285,6 +285,13 @@ CASES = {
         "with opened(3) as x:\n    assert x == 3\nwith opened(4):\n    raise KeyError('k')\ntry:\n    with opened(5):\n"
         "        raise ValueError('v')\nexcept ValueError as error:\n    assert str(error) == 'v'\nelse:\n    assert False",
     ),
+    "a class of operators alone": (
+        "class V:\n    def __init__(self, *a):\n        self.a = a\n    def __add__(self, o):\n"
+        "        return V(*(x + y for x, y in zip(self.a, o.a)))\n    def __mul__(self, k):\n        return V(*(x * k for x in self.a))\n"
+        "    def __eq__(self, o):\n        return self.a == (o.a if isinstance(o, V) else o)\n",
+        "x + y",
+        "a = V(1, 2)\nb = V(3, 4)\nassert a + b == V(4, 6)\nassert a * 2 == V(2, 4)\nassert a == (1, 2)",
+    ),
     "nodes that the submission links": (
         "def link(nodes):\n    for a, b in zip(nodes, nodes[1:]):\n        a.next = b\n    return nodes[0]",
         "zip(nodes, nodes[1:])",

@@ -13,7 +13,8 @@ def classes_in_use(tree: ast.Module) -> frozenset[str]:
     """Names that the test uses as classes.
 
     That is: an attribute of the name, of a call of it, or of a variable that holds such a call; `isinstance`, `raises` and
-    `except` with it; an operator between two calls of it; `with`, `return` and `yield` of a call of it.
+    `except` with it; an operator between two calls of it, or what was made of such calls; `with`, `return` and `yield` of a
+    call of it.
     """
     used: set[str] = set()
     held: dict[str, set[str]] = {}  # variable: names of what was called for it
@@ -26,15 +27,16 @@ def classes_in_use(tree: ast.Module) -> frozenset[str]:
         if alias.asname
     }
     for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                held.setdefault(ast.unparse(target), set()).update(_called(node.value))
+    for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             used.update(_named(node.value) | _called(node.value))
             looked_into.add(ast.unparse(node.value))
-        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
-            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                held.setdefault(ast.unparse(target), set()).update(_called(node.value))
         elif isinstance(node, (ast.BinOp, ast.Compare)):
             sides = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.left, *node.comparators]
-            used.update(set.intersection(*(_called(side) for side in sides)))
+            used.update(set.intersection(*(_made_of(side, held) for side in sides)))
         elif isinstance(node, (ast.Return, ast.Yield)) and node.value is not None:
             used.update(_called(node.value))
         elif isinstance(node, ast.withitem):
@@ -58,7 +60,17 @@ def _named(node: ast.expr) -> set[str]:
     return {node.id} if isinstance(node, ast.Name) else {node.attr} if isinstance(node, ast.Attribute) else set()
 
 
+def _made_of(node: ast.expr, held: dict[str, set[str]]) -> set[str]:
+    """What was called for an operand: by itself, for its variable, or for an operand of its own."""
+    if isinstance(node, ast.BinOp):
+        return _made_of(node.left, held) | _made_of(node.right, held)
+    if isinstance(node, ast.UnaryOp):
+        return _made_of(node.operand, held)
+    return held.get(ast.unparse(node), set()) if isinstance(node, (ast.Name, ast.Attribute)) else _called(node)
+
+
 def _called(node: ast.expr) -> set[str]:
+    """What a call calls."""
     return _named(node.func) if isinstance(node, ast.Call) else set()
 
 
