@@ -105,6 +105,7 @@ class BubblewrapSlot:
         self._process = process
         self._stderr = stderr
         self.link = link
+        self.memory_mb = 0
 
     async def fit_memory(self, memory_mb: int) -> None:
         """Nothing to do: each program's limit goes to the runner with it."""

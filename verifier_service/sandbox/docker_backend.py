@@ -13,6 +13,7 @@ import json
 import os
 import secrets
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ from verifier_service.sandbox.runner import wire
 LABEL = "io.verifier.sandbox"
 HELLO_S = 30.0
 CALL_TIMEOUT_S = 60
-RUNNER_MEMORY_MB = 96  # runner, zygotes and the kernel's own share of the container's memory
+REMOVE_ALL_S = 15.0
+RUNNER_MEMORY_MB = 48  # runner, zygotes and the kernel's own share of the container's memory
 RUNNER_TASKS = 24
 CAPABILITIES = ["SETUID", "SETGID", "CHOWN", "KILL", "DAC_OVERRIDE", "FOWNER"]
 _TROUBLE = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
@@ -148,20 +150,20 @@ class DockerSlot:
 
     def __init__(self, container: Any, link: RunnerLink, memory_mb: int) -> None:
         self._container = container
-        self._memory_mb = memory_mb
+        self.memory_mb = memory_mb
         self.link = link
         self.hello: dict[str, Any] = {}
 
     async def fit_memory(self, memory_mb: int) -> None:
         """Move the cgroup's limit, if it is another; programs of one task mostly share it."""
-        if memory_mb == self._memory_mb:
+        if memory_mb == self.memory_mb:
             return
         limit = (memory_mb + RUNNER_MEMORY_MB) << 20
         try:
             await asyncio.to_thread(self._container.update, mem_limit=limit, memswap_limit=limit)
         except _TROUBLE as error:
             raise SandboxFault(f"a container's memory limit could not be set: {error}") from error
-        self._memory_mb = memory_mb
+        self.memory_mb = memory_mb
 
     async def destroy(self) -> None:
         self.link.close()
@@ -220,7 +222,7 @@ class DockerSlots:
 
     async def _attached(self) -> DockerSlot:
         arguments = _create_arguments(self.template, owner_labels(self.instance))
-        container = await asyncio.to_thread(self._create, arguments)
+        container = await self._created(arguments)
         link = RunnerLink(demux=True)
         try:
             sock = await asyncio.to_thread(_attach, self.client(), container.id)
@@ -232,15 +234,30 @@ class DockerSlots:
             raise
         return DockerSlot(container, link, self.template.memory_mb)
 
+    async def _created(self, arguments: dict[str, Any]) -> Any:
+        """A new container. A thread can't be cancelled: what it made after all is removed before the cancellation goes on."""
+        creating = asyncio.ensure_future(asyncio.to_thread(self._create, arguments))
+        try:
+            return await asyncio.shield(creating)
+        except asyncio.CancelledError:
+            with suppress(*_TROUBLE):
+                await asyncio.to_thread(_remove, await creating)
+            raise
+
     def _create(self, arguments: dict[str, Any]) -> Any:
         return self.client().containers.create(**arguments)
 
     def remove_all(self) -> None:
         """Blocking: remove every container of this instance, whatever became of its slot."""
+        deadline = time.monotonic() + REMOVE_ALL_S
         with suppress(*_TROUBLE):
             filters: dict[str, str | list[str] | bool] = {"label": f"{LABEL}.instance={self.instance}"}
-            for container in self.client().containers.list(all=True, ignore_removed=True, filters=filters):
-                _remove(container)
+            while left := self.client().containers.list(all=True, ignore_removed=True, filters=filters):
+                for container in left:
+                    _remove(container)
+                if time.monotonic() > deadline:
+                    return  # the engine is stuck; the next start removes them
+                time.sleep(0.05)  # a removal that is under way already can't be waited for otherwise
 
     def close(self) -> None:
         if self._client is not None:

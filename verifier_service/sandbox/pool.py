@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -25,6 +25,7 @@ class Slot(Protocol):
     """One sandbox with its runner said hello."""
 
     link: RunnerLink
+    memory_mb: int  # what it is fitted to now; a slot that needs no fitting keeps 0
 
     async def fit_memory(self, memory_mb: int) -> None:
         """Make the slot's memory limit this, for the next program. Raises SandboxFault."""
@@ -103,7 +104,8 @@ class Pool:
         self._idle: deque[Lease] = deque()
         self._waiters: deque[asyncio.Future[Lease]] = deque()
         self._busy: set[Lease] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._making: set[asyncio.Task[None]] = set()
+        self._removing: set[asyncio.Task[None]] = set()
         self._starting = 0
         self._closed = False
         self.stats = PoolStats()
@@ -128,12 +130,12 @@ class Pool:
             if not waiter.done():
                 waiter.set_exception(SandboxFault("the sandbox pool is closing"))
         self._waiters.clear()
-        for task in list(self._tasks):
+        for task in list(self._making):
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._making, return_exceptions=True)
         leases = [*self._idle, *self._busy]
         self._idle.clear()
-        await asyncio.gather(*(lease.slot.destroy() for lease in leases))
+        await asyncio.gather(*self._removing, *(lease.slot.destroy() for lease in leases), return_exceptions=True)
 
     def snapshot(self) -> PoolStats:
         self.stats.busy = len(self._busy)
@@ -149,14 +151,18 @@ class Pool:
 
     # --- lending
 
-    async def acquire(self, deadline_s: float | None) -> Lease:
-        """The next slot, first come first served. Raises SlotWaitTimeout, SandboxFault."""
+    async def acquire(self, deadline_s: float | None, memory_mb: int = 0) -> Lease:
+        """The next slot, first come first served; of several idle ones, one that is fitted to this memory.
+
+        Raises SlotWaitTimeout, SandboxFault.
+        """
         if self._closed:
             raise SandboxFault("the sandbox pool is closed")
         began = time.monotonic()
         self._drop_dead()
         if self._idle and not self._waiters and len(self._busy) < self._slots:
-            lease = self._idle.popleft()
+            lease = next((lease for lease in self._idle if lease.slot.memory_mb == memory_mb), self._idle[0])
+            self._idle.remove(lease)
             self._busy.add(lease)
         else:
             lease = await self._queue(deadline_s)
@@ -206,7 +212,7 @@ class Pool:
     def _throw_away(self, lease: Lease, reason: str) -> None:
         self.stats.recycles[reason] += 1
         self.events.recycled(reason)
-        self._spawn(lease.slot.destroy())
+        self._spawn(lease.slot.destroy(), self._removing)
         self._refill()
 
     def _drop_dead(self) -> None:
@@ -227,15 +233,16 @@ class Pool:
 
     # --- making
 
-    def _spawn(self, work: object) -> None:
-        task = asyncio.ensure_future(work)  # type: ignore[call-overload]
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    @staticmethod
+    def _spawn(work: Coroutine[object, object, None], kept: set[asyncio.Task[None]]) -> None:
+        task = asyncio.create_task(work)
+        kept.add(task)
+        task.add_done_callback(kept.discard)
 
     def _refill(self) -> None:
         while not self._closed and len(self._idle) + len(self._busy) + self._starting < self._target:
             self._starting += 1
-            self._spawn(self._make_one())
+            self._spawn(self._make_one(), self._making)
 
     async def _make_one(self) -> None:
         """Make one slot, with pauses that grow while it fails."""

@@ -18,6 +18,7 @@ from verifier_service.sandbox.execution import (
 from verifier_service.sandbox.pool import Lease, Pool, PoolStats, Slot
 from verifier_service.sandbox.runner import wire
 
+FIT_STEP_MB = 8
 MOST_HARNESSES = 3  # pairs; a slot keeps up to eight harness zygotes
 FINISH_S = 20.0  # the runner kills and proves within 10 s, or says that it can't
 
@@ -99,7 +100,8 @@ class PooledBackend:
     @asynccontextmanager
     async def exchange(self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None) -> AsyncIterator[Exchange]:
         """One packed program in one slot; what `run`, `run_judged` and the executor stand on."""
-        lease = await self.pool.acquire(deadline_s)
+        memory_mb += 2 * (len(body) >> 20) // FIT_STEP_MB * FIT_STEP_MB  # the runner holds the inputs, and may copy them
+        lease = await self.pool.acquire(deadline_s, memory_mb)
         discard = "fault"  # unless the runner proves the slot clean
         try:
             await lease.slot.fit_memory(memory_mb)

@@ -100,7 +100,8 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
     host = Host()
     if config["submission_uid"] == os.getuid():
         seccomp.hide_from_equals()
-    slot = Slot((config["submission_uid"], config["judge_uid"]), Cgroup(trusted=config["cgroup"]), listener, host.wants_stop)
+    uids = _mapped(config["submission_uid"]), _mapped(config["judge_uid"])
+    slot = Slot(uids, Cgroup(trusted=config["cgroup"]), listener, host.wants_stop)
     hello = {
         "version": wire.VERSION,
         "python": sys.version.split()[0],
@@ -130,6 +131,16 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
             slot.harness(b"j", judge, numpy)
         elif kind != wire.STOP:
             raise wire.WireError(f"unknown frame kind {kind}")
+
+
+def _mapped(uid: int) -> int:
+    """This uid, or one like it where the user namespace has fewer of them (rootless engines)."""
+    with open("/proc/self/uid_map") as uid_map:
+        spans = [tuple(map(int, line.split())) for line in uid_map]
+    if uid == os.getuid() or any(first <= uid < first + count for first, _, count in spans):
+        return uid
+    most = max(first + count for first, _, count in spans)
+    return 1000 + uid % (most - 1000)
 
 
 def first_zygote(hidden: bool) -> None:

@@ -348,8 +348,9 @@ class Slot:
         others = watcher.rest + len(watcher.children) - 1
         for child in watcher.children:
             if memory and child.cause in (None, "memory"):
-                child.cause = "memory"
                 self.reason = "oom"
+                if child is watcher.children[0] or (child.end is not None and os.WIFSIGNALED(child.end.status)):
+                    child.cause = "memory"
                 continue
             told = not self.peak and child.end is not None and b"".join(child.err).rstrip().endswith(REFUSED)
             reached = told or child.crowded or (grown and peak >= others + child.limits.processes)

@@ -122,8 +122,9 @@ class Watcher:
             return
         if fd == self.listener:
             name = seccomp.answer_one(fd)
-            if name is not None and len(self.signs) < 16:
-                self.signs.append(f"denied system call {name}")
+            sign = f"denied system call {name}"
+            if name is not None and sign not in self.signs:
+                self.signs.append(sign)
             return
         for child in self.children:
             if fd == child.control.fileno():
@@ -209,8 +210,8 @@ class Watcher:
                 continue
             limits = child.limits
             left_s = child.started + limits.wall_time_s - now
-            if oom is not None and self.oom is not None and oom > self.oom:
-                self.kill(child, "memory")
+            if child is self.children[0] and oom is not None and self.oom is not None and oom > self.oom:
+                self.kill(child, "memory")  # its judge, if the kernel has left it alone, goes on to its verdict
             elif left_s <= 0:
                 self.kill(child, "wall_time")
             else:
