@@ -157,7 +157,7 @@ def main() -> int:
         folder = Path(name)
         with tarfile.open(given.sdist or fetch(given.version, folder)) as archive:
             archive.extractall(folder, filter="data")
-        root = next(folder.glob("math_verify-*"))
+        root = next(path for path in folder.glob("math_verify-*") if path.is_dir())
         tally = Tally()
         sys.path.insert(0, str(root))
         quiet = [
