@@ -407,3 +407,27 @@ def test_leaving_a_unittest_by_an_exception_that_is_no_error_fails_it(pair: Any,
     judged = pair.asserts(f"def f(x): raise {kind}", code)
     assert "correct" not in judged.outcomes
     assert len(judged.outcomes) == 1
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "assert all(map(lambda x: f(x) == x + 1, range(3)))",
+        "for got, want in zip(map(f, [1, 2]), [2, 3]):\n    assert got == want",
+        "def test_f():\n    for got, want in zip(map(f, [1, 2]), [2, 3]):\n        assert got == want",
+        "assert all(map(lambda x: f.of(x) == x + 1, range(3)))",
+    ],
+)
+def test_a_stop_iteration_of_a_call_does_not_end_the_tests_own_loop(pair: Any, code: str) -> None:
+    judged = pair.asserts("def f(x): raise StopIteration\nf.of = f", code)
+    assert judged.outcomes == ["runtime_error"], judged
+    assert pair.asserts("def f(x): return x + 1\nf.of = f", code).passed
+
+
+def test_iterators_still_end_and_a_test_may_look_at_it(pair: Any) -> None:
+    source = (
+        "def f():\n    yield 1\n    yield 2\nclass R:\n    def __iter__(s): return s\n    def __next__(s): raise StopIteration\n"
+    )
+    assert pair.asserts(source, "assert list(f()) == [1, 2]\nassert list(R()) == []\nassert next(R(), 5) == 5").passed
+    code = "import pytest\ndef test_f():\n    g = f()\n    list(g)\n    with pytest.raises(StopIteration):\n        g.send(None)"
+    assert pair.asserts(source, code).passed

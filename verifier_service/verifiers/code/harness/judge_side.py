@@ -28,6 +28,7 @@ from verifier_service.verifiers.code.harness.task_code import BadTask
 NOTE_CHARS = 300
 RECURSION_LIMIT = 15_000
 TEST_MODULE = "tests"
+STOPPING_WORDS = ("StopIteration", "__next__", ".send", ".throw")  # of tests that look at how an iteration ends
 GRANTED_DUNDERS = ("__name__", "__qualname__", "__doc__")
 
 Report = Callable[[dict[str, Any]], None]
@@ -105,6 +106,7 @@ class Judge:
         self.report({"kind": "plan", "total": run.total})
         if run.reaches:
             raise Unproxiable(f"the test replaces {run.reaches} in the submission's process")
+        self.peer.stops_iterate = any(word in self.task["code"] for word in STOPPING_WORDS)
         self.peer.classes_in_use = run.classes_in_use
         if run.classes_in_use:
             run.tell_of_dropped_results(lambda: len(self.peer.distrusted), self.peer.trust_dropped)

@@ -31,14 +31,12 @@ from verifier_service.verifiers.code.harness.described import (
     type_name,
 )
 from verifier_service.verifiers.code.harness.making import make_class, make_exception, make_remote
-from verifier_service.verifiers.code.harness.proxies import Oversized, RemoteMeta, distrust, remote_of, trust
+from verifier_service.verifiers.code.harness.proxies import Oversized, RemoteMeta, distrust, no_end, remote_of, trust
 
 MAX_SIGNS = 20
 MAX_EXPORTS = 500_000
 MAX_NESTING = 400
 HEAD = struct.Struct(">I")
-
-
 UNTOUCHING = ("load", "get", "names")  # requests that run nothing of what the test wants to know about
 
 
@@ -124,6 +122,7 @@ class Peer:
         self.classes: dict[int, type] = {}
         self.lock = threading.RLock()
         self.nesting = 0
+        self.stops_iterate = True  # whether any call may end an iteration of this end by StopIteration
         self.touches = 0
         self.gone = ""
         self.after_reply: Callable[[Any], None] | None = None
@@ -155,6 +154,8 @@ class Peer:
             except Gone as gone:
                 self.gone = self.gone or str(gone)
                 raise
+            except StopIteration as stop:
+                raise stop if self.stops_iterate or arguments[:1] == ("__next__",) else no_end(stop) from None
             finally:
                 self.nesting -= 1
 

@@ -153,6 +153,13 @@ def remote_of(value: Any, peer: Peer) -> int | None:
     return link[1] if link is not None and link[0] is peer else None
 
 
+def no_end(stop: StopIteration) -> RuntimeError:
+    """What a StopIteration of a call is: else a function that raises one would end a `map` over it, and with it the test."""
+    error = RuntimeError("the call raised StopIteration")
+    error.__dict__["__from_other_end__"] = "__from_other_end__" in stop.__dict__
+    return error
+
+
 def trust(made: Any) -> None:
     """Mark a stand-in as built by the test itself."""
     if isinstance(type(made), RemoteMeta) and not isinstance(made, BaseException):
