@@ -75,7 +75,7 @@ def ensure(client: docker.DockerClient, tag: str) -> str:
     image = client.images.get(tag)
     if _kept_name(tag) not in image.tags:
         image.tag(repository, _kept_name(tag).removeprefix(f"{repository}:"))
-        _drop_oldest(client, repository)
+        _drop_oldest(client, repository, _kept_name(tag))
     return str(image.id)
 
 
@@ -108,13 +108,13 @@ def _drop_nameless(client: docker.DockerClient, image_id: str) -> None:
             client.images.remove(image_id)
 
 
-def _drop_oldest(client: docker.DockerClient, repository: str) -> None:
-    """Of the contexts kept aside in this repository, all but the newest few."""
+def _drop_oldest(client: docker.DockerClient, repository: str, mine: str) -> None:
+    """Of the contexts kept aside in this repository, all but our own and the newest few."""
     kept: list[tuple[str, str]] = []
     for image in client.images.list(name=repository, filters={"label": DIGEST_LABEL}):
         created = str(image.attrs.get("Created", ""))
-        kept += [(created, tag) for tag in image.tags if tag.startswith(f"{repository}:{KEPT_TAG}")]
-    for _, tag in sorted(kept, reverse=True)[KEPT_IMAGES:]:
+        kept += [(created, tag) for tag in image.tags if tag.startswith(f"{repository}:{KEPT_TAG}") and tag != mine]
+    for _, tag in sorted(kept, reverse=True)[KEPT_IMAGES - 1 :]:
         with suppress(docker.errors.APIError):
             client.images.remove(tag)
 

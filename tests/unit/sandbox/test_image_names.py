@@ -85,6 +85,11 @@ def test_only_the_newest_few_contexts_are_kept(monkeypatch: pytest.MonkeyPatch) 
         ensure_with(engine, digest, monkeypatch)
     assert len(engine.held) == image.KEPT_IMAGES
     assert ensure_with(engine, "h", monkeypatch) == "sha256:8"
+    assert ensure_with(engine, "e", monkeypatch) == "sha256:5"
+    ensure_with(engine, "i", monkeypatch)
+    ensure_with(engine, "e", monkeypatch)
+    assert engine.builds == 10  # "e" was the oldest of those kept when "i" came
+    assert f"verifier-runner:{image.KEPT_TAG}{'e' * 16}" in engine.get(TAG).tags
 
 
 def test_names_with_a_registry_or_without_a_tag_are_kept_in_their_own_repository(monkeypatch: pytest.MonkeyPatch) -> None:
