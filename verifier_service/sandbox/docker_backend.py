@@ -184,6 +184,7 @@ class DockerSlots:
         self.instance = secrets.token_hex(8)
         self._client: docker.DockerClient | None = None
         self.hello: dict[str, Any] = {}
+        self._image_id = ""  # the name may move on to another checkout's image while this one runs
 
     def client(self) -> docker.DockerClient:
         if self._client is None:
@@ -198,7 +199,7 @@ class DockerSlots:
             reap_orphans(client)
         except _TROUBLE as error:
             raise SandboxFault(f"no Docker engine answers: {error}; is it running, and may this user use it?") from error
-        image.ensure(client, self.template.image)
+        self._image_id = image.ensure(client, self.template.image)
 
     async def make(self) -> DockerSlot:
         """A container whose runner has said hello."""
@@ -222,6 +223,7 @@ class DockerSlots:
 
     async def _attached(self) -> DockerSlot:
         arguments = _create_arguments(self.template, owner_labels(self.instance))
+        arguments["image"] = self._image_id or self.template.image
         container = await self._created(arguments)
         link = RunnerLink(demux=True)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -172,3 +173,21 @@ def test_a_killed_owner_leaves_nothing_after_the_next_start(engine: docker.Docke
     while containers_of(engine, label):  # removal by the engine itself may be under way
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+async def test_an_image_name_that_moves_on_does_not_change_the_running_pools_containers(engine: docker.DockerClient) -> None:
+    name = f"verifier-test-{secrets.token_hex(4)}"
+    backend = make_docker_backend(Settings(sandbox_slots=1, sandbox_image=f"{name}:latest"))
+    maker = backend._maker
+    try:
+        await asyncio.to_thread(maker.prepare)
+        engine.images.get("debian:trixie-slim").tag(name, "latest")
+        slot = await maker.make()
+        assert slot.hello
+        await slot.destroy()
+    finally:
+        await backend.aclose()
+        for image in engine.images.list(name=name):
+            for tag in image.tags:
+                if tag.startswith(f"{name}:"):
+                    engine.images.remove(tag)
