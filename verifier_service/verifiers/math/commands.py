@@ -83,9 +83,11 @@ class Commands(Brackets):
     def decorated(self, name: str) -> Node:
         inner = self.argument()
         if name in ("overline", "bar") and inner.kind == "sym":
-            return Node("sym", (), f"bar({inner.value})")
+            return self.named(f"bar({inner.value})")
         if name in ("overline", "bar") and IMAGINARY in walk(inner):
             return fn("conj", inner)
+        if name not in ("overline", "bar", "dot") and inner.kind in ("num", "dec"):
+            raise Unparsed("a hat or an arrow on a number")
         return inner
 
     def root(self) -> Node:

@@ -13,6 +13,7 @@ from verifier_service.verifiers.math.likeness import as_vector, other_function, 
 from verifier_service.verifiers.math.limits import MAX_UNORDERED_ITEMS, TooComplex, Undefined
 from verifier_service.verifiers.math.measures import has_measure, same_measure
 from verifier_service.verifiers.math.options import Options
+from verifier_service.verifiers.math.readings import reread
 from verifier_service.verifiers.math.realsets import NoSet, interval_of, real_set
 from verifier_service.verifiers.math.relations import same_relation
 from verifier_service.verifiers.math.tree import Node, has, num, replace, symbols
@@ -29,6 +30,7 @@ def compare(gold: Node, answer: Node, options: Options) -> Comparison:
     if gold == answer and not has(answer, "div", "fn"):
         return yes("form", "the same expression")
     try:
+        gold, answer = reread(gold, answer)
         return _compare(canon(gold), canon(same_parameter(gold, answer)), options, 0)
     except Undefined as error:
         return no("value", f"a value is undefined: {error}")
@@ -108,6 +110,8 @@ def _named_values(gold: Node, answer: Node, options: Options, depth: int) -> Com
             return _all(pairs, options, depth, "each named value is equal", "a named value differs")
         if other.kind == "system":
             return no("structure", "one named value where several are wanted, or the reverse")
+        if other.kind == "mod":
+            return no("structure", "one value where a whole class of them is meant, or the reverse")
         value = named.args[0]
         if value.kind in ("tuple", "set") and other.kind == "union":
             return None

@@ -135,9 +135,10 @@ def _function(node: Node, v: list[Fraction]) -> Fraction | None:
     if name == "binom" and len(v) == 2:
         return _binomial(v[0], v[1])
     if name in ("gcd", "lcm"):
-        if any(x.denominator != 1 for x in v):
-            return None
-        return Fraction((math.gcd if name == "gcd" else math.lcm)(*(int(x) for x in v)))
+        uppers, lowers = [x.numerator for x in v], [x.denominator for x in v]
+        if name == "gcd":
+            return Fraction(math.gcd(*uppers), math.lcm(*lowers))
+        return Fraction(math.lcm(*uppers), math.gcd(*lowers))
     if name in ("log", "logb"):
         return _logarithm(v[0], v[1] if name == "logb" else Fraction(10))
     if name in ("sin", "tan", "asin", "atan", "sinh", "tanh") and v[0] == 0:

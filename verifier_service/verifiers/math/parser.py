@@ -39,6 +39,11 @@ def parse(text: str) -> Node:
     return node
 
 
+def _as_set(node: Node) -> Node:
+    """Beside a sign for sets, `{1,2}` in plain braces is one."""
+    return Node("set", node.args) if node.kind == "list" and node.value == "," else node
+
+
 class Parser(Atoms):
     """The levels above atoms."""
 
@@ -98,14 +103,20 @@ class Parser(Atoms):
             chain.append(self.sets())
         if not operators:
             return first
+        if operators[-1] in ("in", "notin"):
+            chain[-1] = _as_set(chain[-1])
         node = Node("rel", tuple(chain), tuple(operators))
         return self.modulo(node) if operators == ["=="] else node
 
     def modulo(self, node: Node) -> Node:
         if self.here.text in ("\\pmod", "\\mod", "\\pod", "\\bmod"):
             self.next()
-            return Node("rel", (node.args[0], Node("mod", (node.args[1], self.argument()))), node.value)
+            return Node("rel", (node.args[0], Node("mod", (node.args[1], self.modulus()))), node.value)
         return node
+
+    def modulus(self) -> Node:
+        """A number is taken whole: `\\mod 12` is never (mod 1) 2."""
+        return self.power() if self.here.kind == "num" else self.argument()
 
     def sets(self) -> Node:
         left = self.ratio()
@@ -115,12 +126,12 @@ class Parser(Atoms):
                 kind = "minus"
             if kind is None and self.here.kind == "cmd" and self.here.text in ("\\pmod", "\\mod", "\\pod"):
                 self.next()
-                left = Node("mod", (left, self.argument()))
+                left = Node("mod", (left, self.modulus()))
                 continue
             if kind is None:
                 break
             self.next()
-            left = self.count(Node(kind, (left, self.ratio())))
+            left = self.count(Node(kind, (_as_set(left), _as_set(self.ratio()))))
         return left
 
     def ratio(self) -> Node:

@@ -20,6 +20,7 @@ from verifier_service.verifiers.math.parser import parse
 from verifier_service.verifiers.math.spellings import respelt
 from verifier_service.verifiers.math.tokens import Unparsed, closing_brace
 from verifier_service.verifiers.math.tree import EMPTY, REALS, Node, num, walk
+from verifier_service.verifiers.math.units import is_unit
 
 Shape = Node
 
@@ -100,6 +101,7 @@ def interpret(text: str) -> Shape:
             or _clock(plain)
             or _date(plain)
             or _number_words(plain)
+            or _counted(plain)
             or _feet(plain)
             or _ratio_words(plain)
             or _in_base(plain)
@@ -241,6 +243,15 @@ def _number_words(plain: str) -> Node | None:
             return None
         seen = True
     return num(sign * (total + here)) if seen else None
+
+
+def _counted(plain: str) -> Node | None:
+    """`ten dollars`: number words and a unit."""
+    words, _, unit = plain.rpartition(" ")
+    if not words or not words[0].isalpha() or not is_unit(unit):
+        return None
+    number = _number_words(words)
+    return None if number is None else Node("qty", (number,), unit)
 
 
 def _feet(plain: str) -> Node | None:

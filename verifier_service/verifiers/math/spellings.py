@@ -46,6 +46,9 @@ _RULES: tuple[_Rule, ...] = (
     ), r"\\text{ \1/\2}"),
     ("th", re.compile(r"^(\d{1,6})\s?(?:th|st|nd|rd)$"), r"\1"),
     ("sq", re.compile(r"(?<=[\d}])\s?\bsq\.?\s(?=[a-z]{1,6}\.?$)"), r" square "),
+    ("\\m", re.compile(r"\\m(?=(?:left|right)(?![A-Za-z]))"), r"\\"),
+    ("0b", re.compile(r"^0b([01]{1,400})$"), r"\1_2"),
+    ("0x", re.compile(r"^0x([0-9A-Fa-f]{2,100})$"), r"(\1)_{16}"),
     ("\\Pr", re.compile(r"\\Pr(?![A-Za-z])"), "P"),
     ("\\cent", re.compile(r"\\cents?(?![A-Za-z])"), r"\\text{ cents}"),
     ("\\textcent", re.compile(r"\\textcent(?![A-Za-z])"), r"\\text{ cents}"),
@@ -67,6 +70,9 @@ _RULES: tuple[_Rule, ...] = (
         r",?\s?(?:" + _TEXT + r"\{\s?)?for (?:all|any|every)(?: real)?(?: numbers?)?\s?\}?\s?[a-zA-Z]\s?"
         r"(?:\\in\s?\\mathbb\{R\})?\s?\}?\.?$"
     ), ""),
+    ("_", re.compile(
+        r"(?<![_^\\A-Za-z0-9{])([A-Za-z]|\\[A-Za-z]{2,12}|\\(?:overline|bar)\{[A-Za-z]\})\s?\^(\{[^{}]{1,20}\}|\w)_(\{[^{}]{1,30}\}|\w)"
+    ), r"\1_\3^\2"),
 )  # fmt: skip
 _START = re.compile(
     r"(?:=|\\(?:Rightarrow|implies|therefore|Longrightarrow)(?![A-Za-z])|∴)\s*(?=[^\s=])"

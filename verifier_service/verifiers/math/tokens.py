@@ -57,6 +57,7 @@ _ALIASES = {"\\dfrac": "\\frac", "\\tfrac": "\\frac", "\\cfrac": "\\frac", "\\ni
             "\\dbinom": "\\binom", "\\tbinom": "\\binom", "\\lbrace": "\\{", "\\rbrace": "\\}", "\\lbrack": "[", "\\rbrack": "]",
             "\\lparen": "(", "\\rparen": ")", "\\vert": "|", "\\lvert": "|", "\\rvert": "|", "\\Vert": "\\|", "\\lVert": "\\|",
             "\\rVert": "\\|", "\\dots": "\\ldots", "\\cdots": "\\ldots", "\\vdots": "\\ldots", "\\dotsc": "\\ldots",
+            "\\lgroup": "(", "\\rgroup": ")",
             "\\newline": "\\\\", "\\cr": "\\\\", "\\lang": "\\langle", "\\rang": "\\rangle", "\\wedge": "\\land",
             "\\vee": "\\lor",
             "\\colon": ":", "\\ast": "*", "\\star": "*", "\\bullet": "\\cdot", "\\degree": "\\circ", "\\deg": "\\circ",
@@ -199,12 +200,12 @@ def closing_brace(text: str, start: int) -> int:
 
 def _lex_word(word: str, out: list[Token], spaced: bool, wordy: bool) -> None:
     if len(word) == 1:
-        out.append(Token("text" if wordy and is_unit(word) and out and out[-1].kind in ("num", "text") else "sym", word, spaced))
+        out.append(Token("text" if _is_unit_letter(word, out, wordy) else "sym", word, spaced))
     elif word == "min" and out and out[-1].kind == "num":
         out.append(Token("text", word, spaced))
     elif word in names.FUNCTIONS or word in names.GREEK or word in names.CONSTANTS:
         out.append(Token("cmd", "\\" + {"inf": "infty", "infinity": "infty"}.get(word, word), spaced))
-    elif _is_product(word, wordy, bool(out) and out[-1].kind == "num"):
+    elif _is_product(word, wordy, bool(out) and (out[-1].kind == "num" or out[-1].text in ("square", "cubic"))):
         out.extend(Token("sym", letter, spaced and not i) for i, letter in enumerate(word))
     else:
         prefix = None if wordy else next((p for p in _SPLIT_PREFIXES if word.startswith(p) and len(word) - len(p) <= 2), None)
@@ -213,6 +214,12 @@ def _lex_word(word: str, out: list[Token], spaced: bool, wordy: bool) -> None:
             out.extend(Token("sym", letter, False) for letter in word[len(prefix) :])
         else:
             out.append(Token("text", word, spaced))
+
+
+def _is_unit_letter(letter: str, out: list[Token], wordy: bool) -> bool:
+    if not out or not is_unit(letter):
+        return False
+    return (wordy and out[-1].kind in ("num", "text")) or (out[-1].kind == "text" and out[-1].text in ("square", "cubic"))
 
 
 def _is_product(word: str, wordy: bool, after_number: bool) -> bool:
