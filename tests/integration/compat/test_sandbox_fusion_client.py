@@ -34,7 +34,8 @@ def ask(url: str, code: str, **more: object) -> sandbox_fusion.RunCodeResponse:
     ],
 )
 def test_the_package_sums_up_what_a_program_did(url: str, code: str, stdin: str, summary: str) -> None:
-    assert summary_run_code_result(ask(url, code, stdin=stdin, run_timeout=3), MAPPING) == summary
+    run_timeout = 3 if summary == "TLE" else 20  # a busy machine may take long over two gigabytes
+    assert summary_run_code_result(ask(url, code, stdin=stdin, run_timeout=run_timeout), MAPPING) == summary
 
 
 def test_files_go_in_and_out(url: str) -> None:
