@@ -38,6 +38,7 @@ ONE_WAY = {
     ("\\sum_{k=1}^{100} k", "5050"),
     ("\\int_0^1 x^2\\,dx", "\\frac13"),
     ("\\sum_{n=1}^\\infty 2^{-n}", "1"),
+    ("\\int_0^2 dx", "2"),
     ("\\lim_{x\\to\\infty} 12", "12"),
 }
 """A gold may be a sum that the answer works out, and an answer may add the base that a gold leaves out."""

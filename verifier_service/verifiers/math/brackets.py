@@ -33,6 +33,7 @@ class Brackets(Cursor):
         self.enter()
         in_set, self.in_set = self.in_set, False
         bars, self.bars = self.bars, 0
+        integrals, self.integrals = self.integrals, 0
         if self.here.text == "}":
             raise Unparsed("an empty group")
         node = self.listing()
@@ -44,7 +45,7 @@ class Brackets(Cursor):
             node = fn("binom", node, self.listing())
         if self.here.kind != "end":
             self.take("}")
-        self.in_set, self.bars = in_set, bars
+        self.in_set, self.bars, self.integrals = in_set, bars, integrals
         self.leave()
         return self.count(node)
 
@@ -97,11 +98,12 @@ class Brackets(Cursor):
         bars, self.bars = self.bars, 0
         in_set, self.in_set = self.in_set, False
         in_matrix, self.in_matrix = self.in_matrix, False
+        integrals, self.integrals = self.integrals, 0
         inner = self.listing()
         if self.here.text not in (")", "]"):
             raise Unparsed("a bracket that never closes")
         closing = self.next().text
-        self.bars, self.in_set, self.in_matrix = bars, in_set, in_matrix
+        self.bars, self.in_set, self.in_matrix, self.integrals = bars, in_set, in_matrix, integrals
         self.leave()
         if inner.kind == "list" and inner.value == ",":
             return self.count(Node("tuple", inner.args, (opening, closing)))

@@ -6,12 +6,27 @@ from verifier_service.verifiers.math import names
 from verifier_service.verifiers.math.brackets import Brackets
 from verifier_service.verifiers.math.cursor import BIG
 from verifier_service.verifiers.math.tokens import Unparsed
-from verifier_service.verifiers.math.tree import EMPTY, EULER, IMAGINARY, NONE, OO, PI, REALS, Node, fn, num, walk
+from verifier_service.verifiers.math.tree import EMPTY, EULER, IMAGINARY, NONE, ONE, OO, PI, REALS, Node, fn, num, walk
 
 _DECORATIONS = {"\\overline", "\\bar", "\\vec", "\\hat", "\\widehat", "\\tilde", "\\overrightarrow", "\\dot"}
 _INVERSES = {"sin": "asin", "cos": "acos", "tan": "atan", "cot": "acot", "sec": "asec", "csc": "acsc", "sinh": "asinh",
              "cosh": "acosh", "tanh": "atanh"}  # fmt: skip
+_D = Node("sym", (), "d")
 _VARIADIC = {"max", "min", "gcd", "lcm", "binom"}
+
+
+def _with_differential_taken(body: Node) -> tuple[Node, Node]:
+    """`dx/x` and `(x dx)` under an integral as 1/x and x, with the variable; the body itself where no dx ends its numerator."""
+    if body.kind == "div":
+        upper, variable = _with_differential_taken(body.args[0])
+        return Node("div", (upper, body.args[1])), variable
+    if body.kind == "mul" and body.args[1].kind == "sym":
+        left, variable = body.args
+        if left == _D:
+            return ONE, variable
+        if left.kind == "mul" and left.args[1] == _D:
+            return left.args[0], variable
+    return body, NONE
 
 
 class Commands(Brackets):
@@ -176,6 +191,8 @@ class Commands(Brackets):
             if self.here.text == "d" and self.peek().kind == "sym":
                 self.next()
                 variable = self.symbol()
+            else:
+                body, variable = _with_differential_taken(body)
         else:
             body = self.product()
         self.bound = bound
