@@ -9,6 +9,7 @@ forks can't be inspected from the side.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import secrets
@@ -34,6 +35,7 @@ _START = "import sys; sys.path.insert(0, '/opt/verifier'); from runner.main impo
 _OLDEST_PYTHON = (3, 11)
 
 
+@functools.cache
 def _system_python() -> str:
     """The interpreter of the boxes: Debian's own if it is new enough, since its packages (numpy) come with it."""
     candidate = "/usr/bin/python3"
@@ -136,24 +138,27 @@ class BubblewrapSlots:
         return json.dumps({"submission_uid": uids[0], "judge_uid": uids[1], "cgroup": False, "numpy_ahead": self._numpy_ahead})
 
     async def make(self) -> BubblewrapSlot:
+        python = await asyncio.to_thread(_system_python)
+        command = [*bwrap_command(self._tmpfs_mb), python, "-I", "-B", "-c", _START, self._config()]
         ours, theirs = socket.socketpair()
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the slot
+        link = RunnerLink(demux=False)
+        link.read_stderr = lambda: b"" if stderr.closed else os.pread(stderr.fileno(), 8192, 0)
         try:
-            python = await asyncio.to_thread(_system_python)
-            command = [*bwrap_command(self._tmpfs_mb), python, "-I", "-B", "-c", _START, self._config()]
+            ours.setblocking(False)
+            await asyncio.get_running_loop().create_unix_connection(lambda: link, sock=ours)
             process = await asyncio.create_subprocess_exec(
                 *command, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=stderr.fileno()
             )
-        except OSError as error:
+        except BaseException as error:
+            link.close()
             ours.close()
             stderr.close()
-            raise SandboxFault(f"bubblewrap could not be started: {error}") from error
+            if isinstance(error, OSError):
+                raise SandboxFault(f"bubblewrap could not be started: {error}") from error
+            raise
         finally:
             theirs.close()
-        link = RunnerLink(demux=False)
-        link.read_stderr = lambda: b"" if stderr.closed else os.pread(stderr.fileno(), 8192, 0)
-        ours.setblocking(False)
-        await asyncio.get_running_loop().create_unix_connection(lambda: link, sock=ours)
         slot = BubblewrapSlot(process, link, stderr)
         try:
             async with asyncio.timeout(HELLO_S):
