@@ -4,7 +4,7 @@
 
 Both sides do the same programs at the same concurrency, in turns, so that what else the machine does meets both. The
 numbers to look at are ratios within one run. CPU is that of everything involved: this process, the engine's processes
-and the containers' cgroups on one side, this process's children on the other.
+and the containers' cgroups on one side, this process's children on the other. A bubblewrap box has no cgroup to read it from.
 """
 
 from __future__ import annotations
@@ -141,9 +141,11 @@ async def main() -> None:
             rate, plain_rate = statistics.median(s[0] for s in sandboxed), statistics.median(p[0] for p in plain)
             cpu, plain_cpu = statistics.median(s[1] for s in sandboxed), statistics.median(p[1] for p in plain)
             middle, slow = spans[len(spans) // 2], spans[int(len(spans) * 0.99)]
+            held = arguments.backend == "docker"
+            used = f"{cpu * 1e3:5.2f} ms CPU, {cpu / plain_cpu:4.2f} of plain's" if held else "CPU not known"
             print(
-                f"{name:8} sandbox {rate:6.1f}/s {cpu * 1e3:5.2f} ms CPU   plain {plain_rate:6.1f}/s {plain_cpu * 1e3:5.2f} ms"
-                f"   ratio {rate / plain_rate:5.2f}   CPU ratio {cpu / plain_cpu:4.2f}"
+                f"{name:8} sandbox {rate:6.1f}/s ({used})   plain {plain_rate:6.1f}/s ({plain_cpu * 1e3:5.2f} ms CPU)"
+                f"   ratio {rate / plain_rate:5.2f}"
                 f"   p50 {middle * 1e3:.2f} ms  p99 {slow * 1e3:.2f} ms"
             )
     finally:
