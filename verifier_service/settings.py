@@ -104,7 +104,7 @@ class Settings(BaseSettings):
     sandbox_runtime: str = Field("runc", description="OCI runtime: runc, or runsc for gVisor.")
     sandbox_slots: int = Field(0, ge=0, description="Slots, one submission each at a time; 0: one a core.")
     sandbox_spares: int = Field(1, ge=0, description="Containers started ahead, so that recycling costs no latency.")
-    sandbox_recycle_after: int = Field(200, ge=1, description="Submissions after which a container is thrown away.")
+    sandbox_recycle_after: int = Field(1000, ge=1, description="Submissions after which a container is thrown away.")
     sandbox_reuse: Literal["reset", "never"] = Field(
         "reset", description="`never`: strict mode, a container for each submission."
     )

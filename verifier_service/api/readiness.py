@@ -65,10 +65,10 @@ class Readiness:
 
     async def _watch_one(self, kind: str) -> None:
         while True:
-            try:
-                await self.check(kind)
-            except Exception as e:
-                log.error("readiness check raised", kind=kind, exc_info=e)
-                self._states[kind] = State(False, "an internal error of the verifier; the service's log has more")
             period_s = self._period_s if self._states[kind].ready else self._period_s / FASTER_WHEN_FAILING
             await asyncio.sleep(period_s)
+            try:
+                await self.check(kind)
+            except Exception as e:  # noqa: BLE001  (a plug-in's bug must not end the watch over the others)
+                log.error("readiness check raised", kind=kind, exc_info=e)
+                self._states[kind] = State(False, "an internal error of the verifier; the service's log has more")
