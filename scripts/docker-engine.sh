@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 
 PULL_TIMEOUT_S=90
 START_TIMEOUT_S=60
-MIRROR=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+MIRROR=${DEBIAN_MIRROR:-}  # empty: the one that mmdebstrap takes by itself
 LOG=${DOCKERD_LOG:-/var/log/dockerd.log}
 
 say() { printf 'docker-engine: %s\n' "$*" >&2; }
@@ -62,17 +62,17 @@ make_image() {
     command -v mmdebstrap >/dev/null || apt_install mmdebstrap
     [ -f /usr/share/keyrings/debian-archive-keyring.gpg ] || apt_install debian-archive-keyring
     folder=$(mktemp -d)
-    say "making $name from $MIRROR (a minute or two)"
+    say "making $name (a minute or two)"
     # Like Debian's own slim images: no documentation, no translations, no package lists.
     mmdebstrap --quiet --variant=minbase --components=main \
         --keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
         --dpkgopt='path-exclude=/usr/share/info/*' \
-        "$suite" "$folder/base.tar" "$MIRROR" </dev/null >&2 || status=$?
+        "$suite" "$folder/base.tar" ${MIRROR:+"$MIRROR"} </dev/null >&2 || status=$?
     [ "$status" -ne 0 ] || docker import --change 'CMD ["bash"]' "$folder/base.tar" "$name" >/dev/null || status=$?
     rm -rf -- "$folder"
-    [ "$status" -eq 0 ] || die "could not make $name (is $MIRROR reachable?)"
+    [ "$status" -eq 0 ] || die "could not make $name (is a Debian mirror reachable? DEBIAN_MIRROR names another)"
 }
 
 # debian:trixie-slim -> trixie
