@@ -69,6 +69,6 @@ class Readiness:
             await asyncio.sleep(period_s)
             try:
                 await self.check(kind)
-            except Exception as e:  # noqa: BLE001  (a plug-in's bug must not end the watch over the others)
+            except Exception as e:  # a plug-in's bug must not end the watch over the others
                 log.error("readiness check raised", kind=kind, exc_info=e)
                 self._states[kind] = State(False, "an internal error of the verifier; the service's log has more")
