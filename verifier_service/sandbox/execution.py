@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Self
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Self, TypeVar
 
 from verifier_service.sandbox.contract import (
     Ending,
@@ -158,8 +160,8 @@ class Exchange:
             await self.next_frame()
 
 
-class ProgramExecution:
-    """Terminations of a program, in the order of its inputs."""
+class _Counted:
+    """Knows how many results are still to come."""
 
     def __init__(self, exchange: Exchange, expected: int) -> None:
         self._exchange = exchange
@@ -171,6 +173,10 @@ class ProgramExecution:
 
     def __aiter__(self) -> Self:
         return self
+
+
+class ProgramExecution(_Counted):
+    """Terminations of a program, in the order of its inputs."""
 
     async def __anext__(self) -> Termination:
         frame = await self._exchange.next_frame()
@@ -188,19 +194,8 @@ class ProgramExecution:
         return _termination(end)
 
 
-class JudgedProgramExecution:
+class JudgedProgramExecution(_Counted):
     """Judge frames and terminations of a judged program."""
-
-    def __init__(self, exchange: Exchange, expected: int) -> None:
-        self._exchange = exchange
-        self._missing = expected
-
-    @property
-    def complete(self) -> bool:
-        return self._missing == 0
-
-    def __aiter__(self) -> Self:
-        return self
 
     async def __anext__(self) -> JudgeFrame | JudgedTermination:
         frame = await self._exchange.next_frame()
@@ -220,3 +215,19 @@ class JudgedProgramExecution:
         except wire.WireError as error:
             raise SandboxFault(f"the runner broke the frame format: {error}") from error
         raise SandboxFault(f"the runner sent frame {kind} where a judge's belongs")
+
+
+AnyExecution = TypeVar("AnyExecution", ProgramExecution, JudgedProgramExecution)
+
+
+@asynccontextmanager
+async def executing(
+    exchanging: AbstractAsyncContextManager[Exchange], kind: type[AnyExecution], expected: int
+) -> AsyncIterator[AnyExecution]:
+    """The execution that an exchange carries; on leaving, the exchange knows whether all results are here."""
+    async with exchanging as exchange:
+        execution = kind(exchange, expected)
+        try:
+            yield execution
+        finally:
+            exchange.complete = execution.complete

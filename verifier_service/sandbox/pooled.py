@@ -12,6 +12,7 @@ from verifier_service.sandbox.execution import (
     Exchange,
     JudgedProgramExecution,
     ProgramExecution,
+    executing,
     pack_judged,
     pack_program,
 )
@@ -24,7 +25,7 @@ FINISH_S = 20.0  # the runner kills and proves within 10 s, or says that it can'
 
 
 class PooledBackend:
-    """Implements SandboxBackend but for `probe`, over a pool."""
+    """Implements SandboxBackend but for `info`, over a pool."""
 
     def __init__(self, pool: Pool, *, reuse: bool) -> None:
         self.pool = pool
@@ -70,12 +71,10 @@ class PooledBackend:
     @asynccontextmanager
     async def run(self, program: Program, limits: Limits, *, deadline_s: float | None = None) -> AsyncIterator[ProgramExecution]:
         body = pack_program(program, limits)
-        async with self.exchange(wire.RUN, body, limits.memory_mb, deadline_s) as exchange:
-            execution = ProgramExecution(exchange, len(program.stdins))
-            try:
-                yield execution
-            finally:
-                exchange.complete = execution.complete
+        async with executing(
+            self.exchange(wire.RUN, body, limits.memory_mb, deadline_s), ProgramExecution, len(program.stdins)
+        ) as execution:
+            yield execution
 
     @asynccontextmanager
     async def run_judged(
@@ -90,12 +89,10 @@ class PooledBackend:
         body = pack_judged(program, limits, judge_limits)
         self._remember(program, bool(body[4] & wire.USES_NUMPY))
         memory_mb = max(limits.memory_mb, judge_limits.memory_mb)
-        async with self.exchange(wire.JUDGE, body, memory_mb, deadline_s) as exchange:
-            execution = JudgedProgramExecution(exchange, len(program.payloads))
-            try:
-                yield execution
-            finally:
-                exchange.complete = execution.complete
+        async with executing(
+            self.exchange(wire.JUDGE, body, memory_mb, deadline_s), JudgedProgramExecution, len(program.payloads)
+        ) as execution:
+            yield execution
 
     @asynccontextmanager
     async def exchange(self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None) -> AsyncIterator[Exchange]:

@@ -20,6 +20,7 @@ from verifier_service.sandbox.execution import (
     Exchange,
     JudgedProgramExecution,
     ProgramExecution,
+    executing,
     pack_judged,
     pack_program,
 )
@@ -91,12 +92,10 @@ class RemoteBackend:
     @asynccontextmanager
     async def run(self, program: Program, limits: Limits, *, deadline_s: float | None = None) -> AsyncIterator[ProgramExecution]:
         body = pack_program(program, limits)
-        async with self._exchange(remote_wire.ASK_RUN, body, deadline_s) as exchange:
-            execution = ProgramExecution(exchange, len(program.stdins))
-            try:
-                yield execution
-            finally:
-                exchange.complete = execution.complete
+        async with executing(
+            self._exchange(remote_wire.ASK_RUN, body, deadline_s), ProgramExecution, len(program.stdins)
+        ) as execution:
+            yield execution
 
     @asynccontextmanager
     async def run_judged(
@@ -108,12 +107,10 @@ class RemoteBackend:
         deadline_s: float | None = None,
     ) -> AsyncIterator[JudgedProgramExecution]:
         body = pack_judged(program, limits, judge_limits or limits)
-        async with self._exchange(remote_wire.ASK_JUDGE, body, deadline_s) as exchange:
-            execution = JudgedProgramExecution(exchange, len(program.payloads))
-            try:
-                yield execution
-            finally:
-                exchange.complete = execution.complete
+        async with executing(
+            self._exchange(remote_wire.ASK_JUDGE, body, deadline_s), JudgedProgramExecution, len(program.payloads)
+        ) as execution:
+            yield execution
 
     # --- connections
 

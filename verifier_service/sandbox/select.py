@@ -129,8 +129,3 @@ async def _bubblewrap(settings: Settings, events: PoolEvents | None, engine: str
     if lack is not None:
         return BackendChoice(None, f"{before}bubblewrap does not work here: {lack}")
     return BackendChoice(make_bubblewrap_backend(settings, events), "")
-
-
-async def make_backend(settings: Settings) -> SandboxBackend | None:
-    """The backend alone, for those who need no reason."""
-    return (await choose_backend(settings)).backend
