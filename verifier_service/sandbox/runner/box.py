@@ -6,14 +6,17 @@ is a tmpfs of its own where shared memory must be. Counting inodes proves emptin
 
 from __future__ import annotations
 
+import _socket
 import os
 import stat
+import time
 
 from .zygote import WORK
 
 BOX = "/box"
 SHM = "/dev/shm"  # noqa: S108 - the mount itself
 QUEUES = "/dev/mqueue"
+LET_GO_S = 2.0
 
 
 class NotEmpty(Exception):
@@ -41,8 +44,6 @@ class Box:
 
     def make(self) -> None:
         """A fresh work folder."""
-        if self.owner == self._self:
-            os.chmod(BOX, 0o711)  # where all share a uid, a program may have changed it
         os.mkdir(WORK, 0o700)
         if self.owner != self._self:
             os.chown(WORK, self.owner, self.owner)
@@ -60,6 +61,10 @@ class Box:
     def reset(self) -> list[str]:
         """Remove the work folder and all in it; tamper signs. Raises NotEmpty when something stays."""
         signs = []
+        if self.owner == self._self:  # where all share a uid, a program may have changed the places themselves
+            os.chmod(BOX, 0o711)
+            if self._shm:
+                os.chmod(SHM, 0o1777)
         if self.made:
             try:
                 os.rmdir(WORK)
@@ -69,12 +74,12 @@ class Box:
         if self._shm and _inodes(SHM) != self._shm_inodes:
             if wipe(SHM):
                 signs.append("left files in /dev/shm")
-            if _inodes(SHM) != self._shm_inodes:
+            if not _comes_back_to(self._shm_inodes, SHM):
                 raise NotEmpty("shared memory that has no name")
         if _inodes(BOX) != self._box_inodes:
             wipe(BOX)
             signs.append("left files outside the work folder")
-            if _inodes(BOX) != self._box_inodes:
+            if not _comes_back_to(self._box_inodes, BOX):
                 raise NotEmpty("files that have no name")
         return signs
 
@@ -96,6 +101,19 @@ def files_count() -> int:
 def _inodes(path: str) -> int:
     space = os.statvfs(path)
     return space.f_files - space.f_ffree
+
+
+def _comes_back_to(inodes: int, path: str) -> bool:
+    """Descriptors that were on their way over sockets outlive all processes until the kernel collects them, which it
+    begins to do whenever a socket is closed."""
+    deadline = time.monotonic() + LET_GO_S
+    while _inodes(path) != inodes:
+        if time.monotonic() > deadline:
+            return False
+        for end in _socket.socketpair():
+            end.close()
+        time.sleep(0.001)
+    return True
 
 
 def _sizes(path: str) -> list[int]:
@@ -120,6 +138,7 @@ def wipe(top: str) -> int:
     top_fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     removed = 0
     moved = 0
+    prefix = f".wipe-{os.urandom(8).hex()}"  # a name that nobody can have taken
     try:
         while names := os.listdir(top_fd):
             for name in names:
@@ -134,7 +153,7 @@ def wipe(top: str) -> int:
                         if _is_folder(inner, inner_fd):
                             moved += 1
                             os.chmod(inner, 0o700, dir_fd=inner_fd)
-                            os.rename(inner, f".wipe-{moved}-{os.getpid()}", src_dir_fd=inner_fd, dst_dir_fd=top_fd)
+                            os.rename(inner, f"{prefix}-{moved}", src_dir_fd=inner_fd, dst_dir_fd=top_fd)
                         else:
                             os.unlink(inner, dir_fd=inner_fd)
                             removed += 1

@@ -29,6 +29,13 @@ MEMORY_ERROR = b"MemoryError"
 REFUSED = (b"can't start new thread", b"Resource temporarily unavailable", b"Cannot fork")
 
 
+def _never_ran(last: wire.WireTermination) -> wire.WireTermination:
+    """A case after the one that ended this slot: killed with it, whatever that one had printed."""
+    if last.ending != "exited":
+        return last
+    return last._replace(ending="signalled", exit_code=-1, signal=int(signal.SIGKILL), stdout=b"")
+
+
 class Slot:
     """The zygotes and the box of one sandbox."""
 
@@ -148,7 +155,9 @@ class Slot:
         for index, stdin in enumerate(run.stdins):
             if held:
                 send(held)
-            if last is None or not self.dead:
+            if last is not None and self.dead:
+                last = _never_ran(last)
+            else:
                 last = self._case(compiled or self.base(numpy), run, b"" if compiled else run.source, stdin)
             if self.stopped:
                 held = b""
@@ -312,8 +321,9 @@ class Slot:
         try:
             signs = self.box.reset()
             self.box.make()
-        except NotEmpty as error:
-            raise Broken(f"the writable places could not be emptied: {error}") from error
+        except NotEmpty as error:  # its doing, so that what it did counts: the slot goes, the termination stays
+            self.dead = "unclean"
+            signs = [f"left what can't be removed: {error}"]
         if watcher.signs or signs:
             signs = [*watcher.signs, *signs]
             self.reason = self.reason or "tamper"
