@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from typing import Self, TypeVar
 
 from verifier_service.sandbox.contract import (
@@ -19,7 +20,8 @@ from verifier_service.sandbox.contract import (
     Termination,
 )
 from verifier_service.sandbox.link import RunnerLink
-from verifier_service.sandbox.runner import wire
+from verifier_service.sandbox.runner import build, wire
+from verifier_service.sandbox.runner.languages import LANGUAGES, Language
 
 _NUMPY = re.compile(r"\bnumpy\b")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -29,7 +31,7 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")  # a lone surrogate then fails to compile, as it should
 
 
-def _limits(limits: Limits) -> wire.WireLimits:
+def wire_limits(limits: Limits) -> wire.WireLimits:
     return wire.WireLimits(
         limits.cpu_time_s,
         limits.wall_time_s,
@@ -55,14 +57,35 @@ def _bounded(body: bytes) -> bytes:
     return body
 
 
-def _check_language(language: str) -> None:
-    if language != "python":
-        raise ProgramRefused(f"this sandbox runs python, not {language[:40]!r}")
+def _row(language: str) -> Language:
+    row = LANGUAGES.get(language)
+    if row is None:
+        raise ProgramRefused(f"no sandbox runs {language[:40]!r}")
+    return row
+
+
+def granted(language: str, limits: Limits) -> Limits:
+    """The task's limits and, on top, what the language's own machinery takes. Raises ProgramRefused."""
+    row = _row(language)
+    return replace(
+        limits,
+        cpu_time_s=limits.cpu_time_s + row.time_extra_s,
+        wall_time_s=limits.wall_time_s + row.time_extra_s,
+        memory_mb=limits.memory_mb + row.memory_extra_mb,
+        processes=limits.processes + row.processes_extra,
+    )
+
+
+def _built(language: str, source: str) -> bytes:
+    """The build of a language that has no compiler: the source itself."""
+    row = _row(language)
+    if row.compile or language == "python":
+        return b""
+    return build.pack([build.BuiltFile(row.file_name(source).encode(), False, _encode(source))])
 
 
 def pack_program(program: Program, limits: Limits) -> bytes:
     """The RUN body of run number 0; the number is put in place when it is sent. Raises ProgramRefused."""
-    _check_language(program.language)
     flags = wire.STOP_ON_ERROR * program.stop_on_error + wire.USES_NUMPY * bool(_NUMPY.search(program.source))
     if not program.stdins or len(program.args) > 1000 or any("\0" in arg for arg in program.args):
         raise ProgramRefused("a program has at least one input, and arguments without zero bytes")
@@ -71,11 +94,13 @@ def pack_program(program: Program, limits: Limits) -> bytes:
             wire.RunBody(
                 0,
                 flags,
-                _limits(limits),
+                wire_limits(granted(program.language, limits)),
                 _encode(program.source),
                 [_encode(arg) for arg in program.args],
                 _files(program.files),
                 list(program.stdins),
+                program.language.encode(),
+                _built(program.language, program.source),
             )
         )
     )
@@ -83,7 +108,6 @@ def pack_program(program: Program, limits: Limits) -> bytes:
 
 def pack_judged(program: JudgedProgram, limits: Limits, judge_limits: Limits) -> bytes:
     """The JUDGE body of run number 0. Raises ProgramRefused."""
-    _check_language(program.language)
     uses_numpy = _NUMPY.search(program.source) or any(b"numpy" in payload for payload in program.payloads)
     flags = wire.STOP_ON_ERROR * program.stop_on_error + wire.USES_NUMPY * bool(uses_numpy)
     return _bounded(
@@ -91,13 +115,15 @@ def pack_judged(program: JudgedProgram, limits: Limits, judge_limits: Limits) ->
             wire.JudgeBody(
                 0,
                 flags,
-                _limits(limits),
-                _limits(judge_limits),
+                wire_limits(granted(program.language, limits)),
+                wire_limits(judge_limits),
                 _encode(program.source),
                 _encode(program.submission_harness),
                 _encode(program.judge_harness),
                 _files(program.files),
                 list(program.payloads),
+                program.language.encode(),
+                _built(program.language, program.source),
             )
         )
     )

@@ -7,29 +7,37 @@ import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from verifier_service.sandbox.contract import BackendInfo, JudgedProgram, Limits, Program, SandboxFault
+from verifier_service.sandbox.builds import Builds, key_of
+from verifier_service.sandbox.contract import MIB, BackendInfo, JudgedProgram, Limits, Program, SandboxFault
 from verifier_service.sandbox.execution import (
     Exchange,
     JudgedProgramExecution,
     ProgramExecution,
     executing,
+    granted,
     pack_judged,
     pack_program,
+    wire_limits,
 )
 from verifier_service.sandbox.pool import Lease, Pool, PoolStats, Slot
 from verifier_service.sandbox.runner import wire
 
 FIT_STEP_MB = 8
 MOST_HARNESSES = 3  # pairs; a slot keeps up to eight harness zygotes
+BUILDS_BYTES = 256 * MIB
+BUILD_LIMITS = Limits(cpu_time_s=30.0, wall_time_s=60.0, memory_mb=1024, processes=64, output_bytes=64 << 10, file_bytes=64 * MIB)
 FINISH_S = 20.0  # the runner kills and proves within 10 s, or says that it can't
 
 
 class PooledBackend:
     """Implements SandboxBackend but for `info`, over a pool."""
 
-    def __init__(self, pool: Pool, *, reuse: bool) -> None:
+    def __init__(self, pool: Pool, *, reuse: bool, builds: Builds | None = None, build_limits: Limits = BUILD_LIMITS) -> None:
+        """`builds` may be shared by backends whose images have the same compilers."""
         self.pool = pool
         self._reuse = reuse
+        self.builds = builds or Builds(BUILDS_BYTES)
+        self._build_limits = build_limits
         self._run_ids = itertools.count(1)
         self._harnesses: dict[bytes, None] = {}
         pool.warm = self._warm
@@ -71,8 +79,9 @@ class PooledBackend:
     @asynccontextmanager
     async def run(self, program: Program, limits: Limits, *, deadline_s: float | None = None) -> AsyncIterator[ProgramExecution]:
         body = pack_program(program, limits)
+        memory_mb = granted(program.language, limits).memory_mb
         async with executing(
-            self.exchange(wire.RUN, body, limits.memory_mb, deadline_s), ProgramExecution, len(program.stdins)
+            self.exchange(wire.RUN, body, memory_mb, deadline_s), ProgramExecution, len(program.stdins)
         ) as execution:
             yield execution
 
@@ -88,7 +97,7 @@ class PooledBackend:
         judge_limits = judge_limits or limits
         body = pack_judged(program, limits, judge_limits)
         self._remember(program, bool(body[4] & wire.USES_NUMPY))
-        memory_mb = max(limits.memory_mb, judge_limits.memory_mb)
+        memory_mb = max(granted(program.language, limits).memory_mb, judge_limits.memory_mb)
         async with executing(
             self.exchange(wire.JUDGE, body, memory_mb, deadline_s), JudgedProgramExecution, len(program.payloads)
         ) as execution:
@@ -96,7 +105,31 @@ class PooledBackend:
 
     @asynccontextmanager
     async def exchange(self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None) -> AsyncIterator[Exchange]:
-        """One packed program in one slot; what `run`, `run_judged` and the executor stand on."""
+        """One packed program in one slot, compiled before if need be; what `run`, `run_judged` and the executor stand on."""
+        if wire.language_in(kind, body) != wire.PYTHON:
+            body = await self._with_build(kind, body, deadline_s)
+        async with self._lent(kind, body, memory_mb, deadline_s) as exchange:
+            yield exchange
+
+    async def _with_build(self, kind: int, body: bytes, deadline_s: float | None) -> bytes:
+        program = wire.unpack_run(body) if kind == wire.RUN else wire.unpack_judge(body)
+        if program.built:
+            return body
+        return wire.with_built(body, await self.builds.get(key_of(program), lambda: self._build(program, deadline_s)))
+
+    async def _build(self, program: wire.RunBody | wire.JudgeBody, deadline_s: float | None) -> bytes:
+        """Compile in a slot of its own, under the limits of compilers."""
+        limits = granted(program.language.decode("ascii", "replace"), self._build_limits)
+        ask = wire.RunBody(0, 0, wire_limits(limits), program.source, [], program.files, [], program.language)
+        async with self._lent(wire.BUILD, wire.pack_run(ask), limits.memory_mb, deadline_s) as exchange:
+            frame = await exchange.next_frame()
+            if frame is None or frame[0] != wire.BUILT:
+                raise SandboxFault("the runner ended before it had compiled the program")
+            exchange.complete = True
+            return frame[1][4:]
+
+    @asynccontextmanager
+    async def _lent(self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None) -> AsyncIterator[Exchange]:
         memory_mb += 2 * (len(body) >> 20) // FIT_STEP_MB * FIT_STEP_MB  # the runner holds the inputs, and may copy them
         lease = await self.pool.acquire(deadline_s, memory_mb)
         discard = "fault"  # unless the runner proves the slot clean

@@ -11,6 +11,7 @@ import os
 import stat
 import time
 
+from . import build
 from .zygote import WORK
 
 BOX = "/box"
@@ -39,7 +40,8 @@ class Box:
         if self._shm:
             wipe(SHM)
         wipe(BOX)
-        self._box_inodes = _inodes(BOX)
+        self._empty_inodes = self._box_inodes = _inodes(BOX)
+        self._built: list[build.BuiltFile] = []
         self._shm_inodes = _inodes(SHM) if self._shm else 0
 
     def make(self) -> None:
@@ -48,6 +50,32 @@ class Box:
         if self.owner != self._self:
             os.chown(WORK, self.owner, self.owner)
         self.made = True
+
+    def install(self, files: list[build.BuiltFile]) -> None:
+        """Lay a build beside the work folder, to stay there over resets until `uninstall`."""
+        self._built = files
+        before = _inodes(BOX)
+        build.install(files)
+        self._box_inodes += _inodes(BOX) - before
+
+    def uninstall(self) -> None:
+        """Remove the build; the work folder is fresh. Raises NotEmpty when something stays."""
+        if not self._built:
+            return
+        self._built = []
+        if wipe(build.BUILT):
+            os.rmdir(build.BUILT)
+        self._box_inodes = self._empty_inodes
+        if _inodes(BOX) != self._box_inodes + self.made:
+            raise NotEmpty("files of a build that stay")
+
+    def _wipe(self) -> None:
+        """Empty the box but for the build."""
+        wipe(BOX)
+        if self._built:
+            expected, self._box_inodes = self._box_inodes, _inodes(BOX)
+            self.install(self._built)
+            self._box_inodes = expected
 
     def disk_full(self, file_bytes: int) -> bool:
         """Whether a file has reached its limit, or the disk is full; called while the files are still there."""
@@ -69,7 +97,7 @@ class Box:
             try:
                 os.rmdir(WORK)
             except OSError:
-                wipe(BOX)
+                self._wipe()
             self.made = False
         if self._shm and _inodes(SHM) != self._shm_inodes:
             if wipe(SHM):
@@ -77,7 +105,7 @@ class Box:
             if not _comes_back_to(self._shm_inodes, SHM):
                 raise NotEmpty("shared memory that has no name")
         if _inodes(BOX) != self._box_inodes:
-            wipe(BOX)
+            self._wipe()
             signs.append("left files outside the work folder")
             if not _comes_back_to(self._box_inodes, BOX):
                 raise NotEmpty("files that have no name")

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from . import warm
-from .program import enter, finish, report_error
+from .program import enter, execute, finish, report_error
 from .zygote import Entry, SetupFailed, become, unpack_work
 
 CHANNEL_FD = 3
@@ -40,14 +40,19 @@ def _set_up(setup: bytes) -> bytes:
 
 
 def submission_entry(setup: bytes) -> Entry:
-    """`serve(source, channel_fd)` of the submission's harness."""
+    """`serve(source, channel_fd)` of the submission's harness; or another language's command, with the channel as its
+    stdin and stdout."""
     _, serve = _load(_set_up(setup), "submission_harness", "serve")
 
     def entry(message: bytes, fds: list[int]) -> None:
         work_fd, channel_fd = fds
-        uid, limits, _, files, source = unpack_work(message)
+        uid, limits, _, files, source, commands, environment = unpack_work(message)
         enter(uid, limits, files)
         os.close(work_fd)
+        if commands:
+            os.dup2(channel_fd, 0)
+            os.dup2(channel_fd, 1)
+            execute(commands, environment)
         _keep({channel_fd: CHANNEL_FD})
         _call(lambda: serve(source, CHANNEL_FD), source)
 

@@ -19,12 +19,14 @@ from typing import Any
 from . import seccomp, wire
 from .cgroup import Cgroup
 from .harness import judge_entry, submission_entry
+from .languages import available
 from .program import compiled_entry, program_entry
 from .slot import Slot
 from .watch import Stopped
-from .zygote import Entry, serve_first
+from .zygote import ENVIRONMENT, Entry, serve_first
 
 LISTENER_FD = 9
+VERSIONS = "/opt/verifier/versions.json"
 
 
 class Host:
@@ -110,27 +112,47 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
         "notify": listener is not None,
         "cgroup": slot.cgroup.memory_bytes() is not None,
         "tasks_peak": slot.cgroup.tasks_peak() is not None,
+        "languages": available(_is_here),
+        "versions": _versions(),
     }
     if config["numpy_ahead"]:
-        slot.base(numpy=True)
+        slot.zygotes.base(numpy=True)
     host.send(wire.frame(wire.HELLO, json.dumps(hello).encode()))
     while not slot.dead:
-        slot.prepare()
+        slot.zygotes.prepare()
         kind, body = host.next()
         if kind == wire.RUN:
             run = wire.unpack_run(body)
             host.run_id = run.run_id
             slot.run(run, host.send)
+        elif kind == wire.BUILD:
+            run = wire.unpack_run(body)
+            host.run_id = run.run_id
+            slot.build(run, host.send)
         elif kind == wire.JUDGE:
             judged = wire.unpack_judge(body)
             host.run_id = judged.run_id
             slot.run_judged(judged, host.send)
         elif kind == wire.WARM:
             submission, judge, numpy = wire.unpack_warm(body)
-            slot.harness(b"s", submission, numpy)
-            slot.harness(b"j", judge, numpy)
+            slot.zygotes.harness(b"s", submission, numpy)
+            slot.zygotes.harness(b"j", judge, numpy)
         elif kind != wire.STOP:
             raise wire.WireError(f"unknown frame kind {kind}")
+
+
+def _is_here(command: str) -> bool:
+    return any(os.access(f"{folder}/{command}", os.X_OK) for folder in ENVIRONMENT["PATH"].split(":"))
+
+
+def _versions() -> dict[str, str]:
+    """What the image says of its languages; nothing where there is no image."""
+    try:
+        with open(VERSIONS, "rb") as file:
+            versions: dict[str, str] = json.load(file)
+            return versions
+    except (OSError, ValueError):
+        return {}
 
 
 def _mapped(uid: int) -> int:

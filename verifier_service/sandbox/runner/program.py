@@ -11,6 +11,7 @@ import atexit
 import builtins
 import gc
 import os
+import signal
 import sys
 from contextlib import suppress
 from types import CodeType, ModuleType, TracebackType
@@ -24,12 +25,15 @@ FAILED_TO_COMPILE = b"C"
 
 
 def program_entry(setup: bytes) -> Entry:
-    """The entry of the first zygotes: the source comes with the work and is compiled in the child."""
+    """The entry of the first zygotes: the source comes with the work and is compiled in the child, or another language's
+    commands come in its place."""
     del setup
 
     def entry(message: bytes, fds: list[int]) -> None:
-        uid, limits, args, files, source = unpack_work(message)
+        uid, limits, args, files, source, commands, environment = unpack_work(message)
         enter(uid, limits, files)
+        if commands:
+            execute(commands, environment)
         try:
             code = compile(source, PATH, "exec", dont_inherit=True)
         except COMPILE_ERRORS as error:
@@ -53,7 +57,7 @@ def compiled_entry(setup: bytes) -> Entry:
 
     def entry(message: bytes, fds: list[int]) -> None:
         del fds
-        uid, limits, args, files, _ = unpack_work(message)
+        uid, limits, args, files, *_ = unpack_work(message)
         enter(uid, limits, files)
         os.closerange(3, 128)
         run_main(code, source, args)
@@ -81,6 +85,23 @@ def enter(uid: int, limits: tuple[int, int, int, int], files: list[tuple[bytes, 
     for name, data in files:
         with open(name, "wb") as file:
             file.write(data)
+
+
+def execute(commands: list[list[str]], environment: dict[str, str]) -> None:
+    """Run the commands one after another until one fails; the last takes this process's place. Never returns."""
+    os.closerange(3, 64)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # an interpreter ignores them, and a new program would inherit that
+        signal.signal(number, signal.SIG_DFL)
+    environment = os.environ | environment
+    try:
+        for command in commands[:-1]:
+            _, status = os.waitpid(os.posix_spawnp(command[0], command, environment), 0)
+            if status:
+                os._exit(os.waitstatus_to_exitcode(status) & 0x7F)
+        os.execvpe(commands[-1][0], commands[-1], environment)  # noqa: S606 - no shell
+    except OSError as error:
+        os.write(2, f"{error.strerror}: {error.filename or commands[-1][0]}\n".encode("utf-8", "replace"))
+        os._exit(127)
 
 
 # Where a program may look at its own file, there is one; else writing it would cost each run for nothing.
@@ -140,8 +161,6 @@ def report_error(error: BaseException, source: bytes) -> int:
     except BaseException:
         sys.__excepthook__(type(error), error, trace)
     if isinstance(error, KeyboardInterrupt):
-        import signal
-
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     return 1

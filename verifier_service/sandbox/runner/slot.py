@@ -9,24 +9,41 @@ from __future__ import annotations
 import _socket
 import os
 import signal
-import struct
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
-from . import procs, wire
+from . import build, ending, procs, wire
 from .box import Box, NotEmpty
 from .cgroup import Cgroup
-from .child import SELF, Child, Zygote, ZygoteDied, receive
+from .child import SELF, Child, Zygote, ZygoteDied
 from .watch import GRACE_S, KILL_S, Broken, Watcher
-from .zygote import pack_message, pack_work, send_order, start_first
+from .zygote import WORK, pack_work
+from .zygotes import Zygotes
 
-MOST_HARNESSES = 8
 OOM_TAKES_S = 0.01  # no program fills a slot's memory in less
-NUMPY_SETUP = b"numpy"
 SPARE_SPACE_MB = 1024  # address space is more than memory: stacks, libraries, arenas
-MEMORY_ERROR = b"MemoryError"
 # The last words of a program that was refused a process; they only name the failure, which is one anyhow.
 REFUSED = (b"can't start new thread", b"Resource temporarily unavailable", b"Cannot fork")
+
+
+class _Commands(NamedTuple):
+    """What a submission's process becomes, where that is not Python: commands, the last with the submission's arguments."""
+
+    lines: list[list[str]]
+    environment: dict[str, str]
+    sparse: bool = False
+
+
+_COMPILER_ENDS = {
+    "cpu_time": "the compiler took too much CPU time",
+    "wall_time": "the compiler took too long",
+    "memory": "the compiler ran out of memory",
+    "output": "the compiler said too much",
+    "file_size": "the compiler wrote too much",
+    "processes": "the compiler started too many processes",
+    "signalled": "the compiler was killed by a signal",
+}
 
 
 def _never_ran(last: wire.WireTermination) -> wire.WireTermination:
@@ -44,14 +61,8 @@ class Slot:
         self.cgroup = cgroup
         self.listener = listener
         self.host = host
-        pid, control = start_first(hidden=self.submission_uid == SELF)
-        self.plain = Zygote(pid, control)
-        receive(control)
-        self.own = {os.getpid(), 1, pid}
-        self.numpy: Zygote | None = None
-        self._numpy_ready = False
-        self.harnesses: dict[tuple[bytes, bytes, bool], Zygote] = {}
-        self.ready: dict[int, Child] = {}
+        self.zygotes = Zygotes(self.submission_uid)
+        self.own = self.zygotes.own
         self.box = Box(self.submission_uid)
         self.box.make()
         self.peak = 0
@@ -59,82 +70,7 @@ class Slot:
         self.reason = ""
         self.dead = ""  # why this slot ends with the present program
         self.stopped = False
-
-    # --- zygotes
-
-    def _sub_zygote(self, parent: Zygote, letter: bytes, setup: bytes) -> Zygote:
-        """Have a clean zygote fork another kind of zygote. It is not ready before its b"R" was received."""
-        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
-        way, their_way = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        send_order(parent.control, b"Z" + letter, [theirs.fileno(), their_way.fileno()])
-        theirs.close()
-        their_way.close()
-        (pid,) = struct.unpack("=i", receive(parent.control))
-        self.own.add(pid)
-        try:
-            way.sendall(pack_message(setup))
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # its end is seen on the control socket
-        finally:
-            way.close()
-        return Zygote(pid, ours)
-
-    def start_numpy(self) -> None:
-        """Begin to load numpy in a zygote of its own; its readiness is awaited when it is first wanted."""
-        if self.numpy is None:
-            self._drop_ready(self.plain)
-            self.numpy = self._sub_zygote(self.plain, b"n", NUMPY_SETUP)
-            self._numpy_ready = False
-
-    def base(self, numpy: bool) -> Zygote:
-        if not numpy:
-            return self.plain
-        self.start_numpy()
-        assert self.numpy is not None
-        if not self._numpy_ready:
-            answer = receive(self.numpy.control)
-            if answer[:1] != b"R":
-                raise ZygoteDied(answer[1:].decode("utf-8", "replace"))
-            self._numpy_ready = True
-        return self.numpy
-
-    def harness(self, letter: bytes, source: bytes, numpy: bool) -> Zygote:
-        key = (letter, source, numpy)
-        zygote = self.harnesses.get(key)
-        if zygote is None:
-            if len(self.harnesses) >= MOST_HARNESSES:
-                raise Broken("more harnesses than a slot keeps")
-            parent = self.base(numpy)
-            self._drop_ready(parent)
-            zygote = self._sub_zygote(parent, letter, pack_work(source, numpy))
-            answer = receive(zygote.control)
-            if answer[:1] != b"R":
-                raise Broken(answer[1:].decode("utf-8", "replace"))
-            self.harnesses[key] = zygote
-        return zygote
-
-    def prepare(self) -> None:
-        """Between programs: fork the next child ahead, which then waits for its work."""
-        if self.plain.pid not in self.ready:
-            child = Child(self.plain, self.submission_uid)
-            self.ready[self.plain.pid] = child
-            self.own.add(child.pid)
-
-    def _drop_ready(self, zygote: Zygote) -> None:
-        """A waiting child keeps its zygote busy: send it home before other orders."""
-        child = self.ready.pop(zygote.pid, None)
-        if child is not None:
-            child.work.close()
-            child.take_end()
-            self.own.discard(child.pid)
-            child.close()
-
-    def _child(self, zygote: Zygote) -> Child:
-        child = self.ready.pop(zygote.pid, None)
-        if child is None:
-            return Child(zygote, self.submission_uid)
-        self.own.discard(child.pid)
-        return child
+        self.harvest: Callable[[], None] | None = None  # at the end of a case, before its files go
 
     # --- programs
 
@@ -143,14 +79,18 @@ class Slot:
         self.reason, self.stopped = "", False
         numpy = bool(run.flags & wire.USES_NUMPY)
         compiled: Zygote | None = None
+        commands = _Commands([], {})
+        failure: wire.WireTermination | None = None
+        if run.language != wire.PYTHON:
+            commands, failure = self._install(run.language, run.built, run.limits)
+        elif len(run.stdins) > 1:
+            compiled, failure = self.zygotes.compile(run, numpy)
+        if failure is not None:
+            for index in range(1 if run.flags & wire.STOP_ON_ERROR else len(run.stdins)):
+                send(wire.frame(wire.CASE, wire.pack_case(run.run_id, index, failure)))
+            self._done(run.run_id, b"", send)
+            return
         held = b""
-        if len(run.stdins) > 1:
-            compiled, failure = self._compile(run, numpy)
-            if failure is not None:
-                for index in range(1 if run.flags & wire.STOP_ON_ERROR else len(run.stdins)):
-                    send(wire.frame(wire.CASE, wire.pack_case(run.run_id, index, failure)))
-                self._done(run.run_id, b"", send)
-                return
         last: wire.WireTermination | None = None
         for index, stdin in enumerate(run.stdins):
             if held:
@@ -158,7 +98,7 @@ class Slot:
             if last is not None and self.dead:
                 last = _never_ran(last)
             else:
-                last = self._case(compiled or self.base(numpy), run, b"" if compiled else run.source, stdin)
+                last = self._case(compiled or self.zygotes.base(numpy), run, b"" if compiled else run.source, stdin, commands)
             if self.stopped:
                 held = b""
                 break
@@ -167,17 +107,65 @@ class Slot:
             if (failed and run.flags & wire.STOP_ON_ERROR) or self.host():
                 break
         if compiled is not None and not self.dead:
-            self._dismiss(compiled, self.base(numpy))
+            self.zygotes.dismiss(compiled, self.zygotes.base(numpy))
         self._done(run.run_id, held, send)
 
+    def build(self, run: wire.RunBody, send: Callable[[bytes], None]) -> None:
+        """Compile a source: BUILT with what came out or how it failed, then DONE."""
+        self.reason, self.stopped = "", False
+        language = build.language_of(run.language)
+        file = language.file_name(run.source.decode("utf-8", "replace"))
+        given = [*run.files, (file.encode(), run.source)]
+        commands = [build.filled(command, memory_mb=run.limits.memory_mb, file=file) for command in language.compile]
+        made: list[build.BuiltFile] = []
+        trouble: list[str] = []
+
+        def harvest() -> None:
+            try:
+                made.extend(build.collect(WORK, {name for name, _ in given}))
+            except build.TooLarge as error:
+                trouble.append(f"the compiler made {error}")
+
+        self.harvest = harvest
+        try:
+            job = _Commands(commands, dict(language.environment), language.sparse)
+            end = self._case(self.zygotes.plain, run._replace(files=given), b"", b"", job)
+        finally:
+            self.harvest = None
+        held = b""
+        if not self.stopped:
+            if end.ending != "exited" or end.exit_code or trouble:
+                message = "".join(f"{line}\n" for line in [*trouble, _COMPILER_ENDS.get(end.ending, "")] if line).encode()
+                told = end._replace(
+                    ending="compile_error", exit_code=1, signal=0, stdout=b"", stderr=end.stdout + end.stderr + message
+                )
+                built = build.pack_failure(told, by_limit=end.ending != "exited")
+            else:
+                built = build.pack(made)
+            held = wire.frame(wire.BUILT, wire.pack_number(run.run_id) + built)
+        self._done(run.run_id, held, send)
+
+    def _install(self, name: bytes, built: bytes, limits: wire.WireLimits) -> tuple[_Commands, wire.WireTermination | None]:
+        """Lay a build into the box; the command that runs it, or how its compilation had failed."""
+        language = build.language_of(name)
+        files, failure = build.unpack(built)
+        if failure is None:
+            self.box.install(files)
+        memory_mb = limits.memory_mb - language.memory_extra_mb
+        return _Commands([build.filled(language.run, memory_mb=memory_mb)], dict(language.environment), language.sparse), failure
+
     def _done(self, run_id: int, held: bytes, send: Callable[[bytes], None]) -> None:
+        try:
+            self.box.uninstall()
+        except NotEmpty as error:
+            raise Broken(str(error)) from error
         send(held + wire.frame(wire.DONE, wire.pack_done(run_id, not self.dead, self.dead or self.reason)))
 
-    def _case(self, zygote: Zygote, run: wire.RunBody, source: bytes, stdin: bytes) -> wire.WireTermination:
-        child = self._child(zygote)
+    def _case(self, zygote: Zygote, run: wire.RunBody, source: bytes, stdin: bytes, commands: _Commands) -> wire.WireTermination:
+        child = self.zygotes.child(zygote)
         limits = run.limits
         args = [arg.decode("utf-8", "surrogateescape") for arg in run.args]
-        work = pack_work(self.submission_uid, self._rlimits(limits), args, run.files, source)
+        work = self._work(limits, args, run.files, source, commands)
         watcher = Watcher([child], self.own, self.cgroup, self.listener, self.host, self.oom)
         try:
             child.give(work, limits, stdin)
@@ -185,6 +173,16 @@ class Slot:
         finally:
             child.close()
         return end
+
+    def _work(
+        self, limits: wire.WireLimits, args: list[str], files: list[tuple[bytes, bytes]], source: bytes, commands: _Commands
+    ) -> bytes:
+        """The work message of a submission's process."""
+        lines = commands.lines
+        if lines:
+            lines = [*lines[:-1], [*lines[-1], *args]]
+        rlimits = self._rlimits(limits, sparse=commands.sparse)
+        return pack_work(self.submission_uid, rlimits, args, files, source, lines, commands.environment)
 
     def _watch(self, watcher: Watcher) -> list[wire.WireTermination]:
         """Watch to the end and reset. A zygote that died of its submission makes this slot's last terminations."""
@@ -195,50 +193,22 @@ class Slot:
             oom = self.cgroup.oom_kills()
             signs: tuple[str, ...]
             if oom is not None and watcher.oom is not None and oom > watcher.oom:
-                self.dead, ending, signs = "oom", "memory", ()
+                self.dead, how, signs = "oom", "memory", ()
             elif self.submission_uid == SELF:
-                self.dead, ending, signs = "tamper", "signalled", ("killed the process that started it",)
+                self.dead, how, signs = "tamper", "signalled", ("killed the process that started it",)
             else:
                 raise Broken(str(error)) from error
-            number = signal.SIGKILL if ending == "signalled" else 0
-            end = wire.WireTermination(ending, -1, number, 0.0, 0.0, 0.0, b"", b"", signs)
+            number = signal.SIGKILL if how == "signalled" else 0
+            end = wire.WireTermination(how, -1, number, 0.0, 0.0, 0.0, b"", b"", signs)
             ends = [end] * len(watcher.children)
         self.stopped = watcher.stop
         return ends
 
-    def _rlimits(self, limits: wire.WireLimits) -> tuple[int, int, int, int]:
+    def _rlimits(self, limits: wire.WireLimits, *, sparse: bool = False) -> tuple[int, int, int, int]:
         """CPU seconds (one more than allowed, so that passing it is seen), processes, file bytes, address space."""
         own = len(self.own) if self.submission_uid == SELF else 0
-        space = 0 if self.cgroup.memory_bytes() is not None else (limits.memory_mb + SPARE_SPACE_MB) << 20
+        space = 0 if sparse or self.cgroup.memory_bytes() is not None else (limits.memory_mb + SPARE_SPACE_MB) << 20
         return int(limits.cpu_time_s) + 1, limits.processes + own, limits.file_bytes, space
-
-    def _compile(self, run: wire.RunBody, numpy: bool) -> tuple[Zygote | None, wire.WireTermination | None]:
-        """A zygote that has compiled the source, or how the compilation failed."""
-        parent = self.base(numpy)
-        self._drop_ready(parent)
-        zygote = self._sub_zygote(parent, b"c", pack_work(run.source, int(run.limits.cpu_time_s) + 1))
-        started = time.monotonic()
-        zygote.control.settimeout(run.limits.wall_time_s)
-        try:
-            answer = receive(zygote.control)
-        except ZygoteDied:
-            answer = b"Ethe compiler died of this source"
-        except TimeoutError:
-            os.kill(zygote.pid, signal.SIGKILL)
-            answer = b"Ethe source took too long to compile"
-        zygote.control.settimeout(None)
-        if answer[:1] == b"R":
-            return zygote, None
-        self._dismiss(zygote, parent)
-        wall_s = time.monotonic() - started
-        return None, wire.WireTermination("compile_error", 1, 0, wall_s, wall_s, 0.0, b"", answer[1:], ())
-
-    def _dismiss(self, zygote: Zygote, parent: Zygote) -> None:
-        """Let a submission's own zygote end, and wait until it has."""
-        zygote.control.close()
-        send_order(parent.control, b"W" + struct.pack("=i", zygote.pid), [])
-        receive(parent.control)
-        self.own.discard(zygote.pid)
 
     # --- judged programs
 
@@ -246,12 +216,21 @@ class Slot:
         """All payloads of a judged program, then DONE."""
         self.reason, self.stopped = "", False
         numpy = bool(run.flags & wire.USES_NUMPY)
-        submissions = self.harness(b"s", run.submission_harness, numpy)
-        judges = self.harness(b"j", run.judge_harness, numpy)
+        submissions = self.zygotes.harness(b"s", run.submission_harness, numpy)
+        judges = self.zygotes.harness(b"j", run.judge_harness, numpy)
+        commands = _Commands([], {})
+        if run.language != wire.PYTHON:
+            commands, failure = self._install(run.language, run.built, run.limits)
+            if failure is not None:
+                idle = failure._replace(ending="stopped", exit_code=-1, stderr=b"")
+                for index in range(len(run.payloads)):
+                    send(wire.frame(wire.PAIR, wire.pack_pair(run.run_id, index, failure, idle)))
+                self._done(run.run_id, b"", send)
+                return
         ends: tuple[wire.WireTermination, wire.WireTermination] | None = None
         for index, payload in enumerate(run.payloads):
             if ends is None or not self.dead:
-                ends = self._pair(submissions, judges, run, payload, index, send)
+                ends = self._pair(submissions, judges, run, payload, index, send, commands)
             if self.stopped:
                 break
             send(wire.frame(wire.PAIR, wire.pack_pair(run.run_id, index, *ends)))
@@ -268,6 +247,7 @@ class Slot:
         payload: bytes,
         index: int,
         send: Callable[[bytes], None],
+        commands: _Commands,
     ) -> tuple[wire.WireTermination, wire.WireTermination]:
         left, right = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         emit_r, emit_w = os.pipe()
@@ -285,16 +265,13 @@ class Slot:
             lambda data: send(wire.frame(wire.EMIT, wire.pack_emit(run.run_id, index, data))),
         )
         try:
-            self._give_pair(submission, judge, run, payload)
+            judge.give(pack_work(self.judge_uid, self._rlimits(run.judge_limits), payload), run.judge_limits, b"")
+            submission.give(self._work(run.limits, [], run.files, run.source, commands), run.limits, b"")
             ends = self._watch(watcher)
         finally:
             submission.close()
             judge.close()
         return ends[0], ends[1]
-
-    def _give_pair(self, submission: Child, judge: Child, run: wire.JudgeBody, payload: bytes) -> None:
-        judge.give(pack_work(self.judge_uid, self._rlimits(run.judge_limits), payload), run.judge_limits, b"")
-        submission.give(pack_work(self.submission_uid, self._rlimits(run.limits), [], run.files, run.source), run.limits, b"")
 
     # --- the end of a case
 
@@ -317,7 +294,11 @@ class Slot:
             child.take_rest()
         if left or any(child.failed or child.end.at - child.started > OOM_TAKES_S for child in watcher.children if child.end):
             self._cgroup_causes(watcher, bool(left))
-        ends = [self._termination(child, watcher, orphans_cpu_s) for child in watcher.children]
+        first, *judges = watcher.children
+        ends = [ending.termination(first, self.box, orphans_cpu_s, submission=True)]
+        ends += [ending.termination(judge, self.box, 0.0, submission=False) for judge in judges]
+        if self.harvest is not None:
+            self.harvest()
         try:
             signs = self.box.reset()
             self.box.make()
@@ -368,36 +349,3 @@ class Slot:
             if reached and failed and child is watcher.children[0]:
                 child.cause = "processes"
                 self.reason = "processes"
-
-    def _termination(self, child: Child, watcher: Watcher, orphans_cpu_s: float) -> wire.WireTermination:
-        end = child.end
-        assert end is not None
-        limits = child.limits
-        number = os.WTERMSIG(end.status) if os.WIFSIGNALED(end.status) else 0
-        exit_code = os.WEXITSTATUS(end.status) if os.WIFEXITED(end.status) else -1
-        cpu_s = end.cpu_s + (orphans_cpu_s if child is watcher.children[0] else 0.0)
-        stdout, stderr = b"".join(child.out), b"".join(child.err)
-        if child.cause is not None:
-            ending = child.cause
-        elif cpu_s > limits.cpu_time_s or number == signal.SIGXCPU:
-            ending = "cpu_time"
-        elif number == signal.SIGXFSZ:
-            ending = "file_size"
-        elif number:
-            ending = "output" if child.over else "signalled"
-        elif exit_code and child.compile_failed():
-            ending = "compile_error"
-        elif child.over:
-            ending = "output"
-        elif exit_code == 1 and stderr.rstrip().rpartition(b"\n")[2].startswith(MEMORY_ERROR):
-            ending = "memory"
-        elif exit_code and child is watcher.children[0] and self.box.disk_full(limits.file_bytes):
-            ending = "file_size"
-        else:
-            ending = "exited"
-        if ending not in ("exited", "compile_error"):
-            exit_code = exit_code if child.cause is None else -1
-        wall_s = max(0.0, end.at - child.started)
-        return wire.WireTermination(
-            ending, exit_code, number if ending == "signalled" else 0, cpu_s, wall_s, end.peak_kib / 1024, stdout, stderr, ()
-        )

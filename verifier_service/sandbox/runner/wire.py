@@ -19,11 +19,13 @@ MAX_PROGRAM_BYTES = 64 << 20  # source, files and inputs of one program together
 HELLO = ord("H")  # runner → host, once: versions and what the runner found
 RUN = ord("R")  # host → runner: a program and its cases
 JUDGE = ord("J")  # host → runner: a judged program
+BUILD = ord("B")  # host → runner: compile a program; a RUN body without inputs
 WARM = ord("W")  # host → runner: load these harnesses ahead
 STOP = ord("S")  # host → runner: end the run of this number
 CASE = ord("C")  # runner → host: one termination
 EMIT = ord("E")  # runner → host: one frame of a judge
 PAIR = ord("P")  # runner → host: terminations of a submission and its judge
+BUILT = ord("U")  # runner → host: what came of it, see build.py
 DONE = ord("D")  # runner → host: the slot is reset, or isn't; always the last frame of a run
 FAULT = ord("X")  # runner → host: the runner itself failed
 
@@ -50,6 +52,7 @@ _INDEX = struct.Struct(">II")
 
 STOP_ON_ERROR = 1
 USES_NUMPY = 2
+PYTHON = b"python"
 
 
 class WireError(ValueError):
@@ -91,6 +94,8 @@ class RunBody(NamedTuple):
     args: list[bytes]
     files: list[tuple[bytes, bytes]]
     stdins: list[bytes]
+    language: bytes = PYTHON
+    built: bytes = b""  # what was made of the source; last in the body, so that the host can put it there late
 
 
 class JudgeBody(NamedTuple):
@@ -105,6 +110,8 @@ class JudgeBody(NamedTuple):
     judge_harness: bytes
     files: list[tuple[bytes, bytes]]
     payloads: list[bytes]
+    language: bytes = PYTHON
+    built: bytes = b""
 
 
 def frame(kind: int, body: bytes = b"") -> bytes:
@@ -129,7 +136,7 @@ def _blobs(body: bytes, offset: int, count: int) -> Iterator[tuple[bytes, int]]:
         offset += size
 
 
-def _take(body: bytes, offset: int, count: int) -> tuple[list[bytes], int]:
+def take(body: bytes, offset: int, count: int) -> tuple[list[bytes], int]:
     taken = []
     for data, end in _blobs(body, offset, count):
         taken.append(data)
@@ -143,11 +150,12 @@ def _pairs(flat: list[bytes]) -> list[tuple[bytes, bytes]]:
 
 def pack_run(run: RunBody) -> bytes:
     parts = [_RUN.pack(run.run_id, run.flags, len(run.args), len(run.files), len(run.stdins)), _LIMITS.pack(*run.limits)]
-    parts.append(blob(run.source))
+    parts += (blob(run.language), blob(run.source))
     parts.extend(blob(arg) for arg in run.args)
     for name, data in run.files:
         parts += (blob(name), blob(data))
     parts.extend(blob(stdin) for stdin in run.stdins)
+    parts.append(blob(run.built))
     return b"".join(parts)
 
 
@@ -158,22 +166,24 @@ def unpack_run(body: bytes) -> RunBody:
     except struct.error as error:
         raise WireError("a RUN frame is cut short") from error
     offset = _RUN.size + _LIMITS.size
-    (source,), offset = _take(body, offset, 1)
-    args, offset = _take(body, offset, n_args)
-    files, offset = _take(body, offset, 2 * n_files)
-    stdins, offset = _take(body, offset, n_cases)
+    (language, source), offset = take(body, offset, 2)
+    args, offset = take(body, offset, n_args)
+    files, offset = take(body, offset, 2 * n_files)
+    stdins, offset = take(body, offset, n_cases)
+    (built,), offset = take(body, offset, 1)
     if offset != len(body):
         raise WireError("a RUN frame has bytes to spare")
-    return RunBody(run_id, flags, limits, source, args, _pairs(files), stdins)
+    return RunBody(run_id, flags, limits, source, args, _pairs(files), stdins, language, built)
 
 
 def pack_judge(run: JudgeBody) -> bytes:
     parts = [_JUDGE.pack(run.run_id, run.flags, len(run.files), len(run.payloads))]
     parts += (_LIMITS.pack(*run.limits), _LIMITS.pack(*run.judge_limits))
-    parts += (blob(run.source), blob(run.submission_harness), blob(run.judge_harness))
+    parts += (blob(run.language), blob(run.source), blob(run.submission_harness), blob(run.judge_harness))
     for name, data in run.files:
         parts += (blob(name), blob(data))
     parts.extend(blob(payload) for payload in run.payloads)
+    parts.append(blob(run.built))
     return b"".join(parts)
 
 
@@ -184,12 +194,25 @@ def unpack_judge(body: bytes) -> JudgeBody:
         judge_limits = WireLimits(*_LIMITS.unpack_from(body, _JUDGE.size + _LIMITS.size))
     except struct.error as error:
         raise WireError("a JUDGE frame is cut short") from error
-    (source, submission, judge), offset = _take(body, _JUDGE.size + 2 * _LIMITS.size, 3)
-    files, offset = _take(body, offset, 2 * n_files)
-    payloads, offset = _take(body, offset, n_payloads)
+    (language, source, submission, judge), offset = take(body, _JUDGE.size + 2 * _LIMITS.size, 4)
+    files, offset = take(body, offset, 2 * n_files)
+    payloads, offset = take(body, offset, n_payloads)
+    (built,), offset = take(body, offset, 1)
     if offset != len(body):
         raise WireError("a JUDGE frame has bytes to spare")
-    return JudgeBody(run_id, flags, limits, judge_limits, source, submission, judge, _pairs(files), payloads)
+    return JudgeBody(run_id, flags, limits, judge_limits, source, submission, judge, _pairs(files), payloads, language, built)
+
+
+def language_in(kind: int, body: bytes) -> bytes:
+    """The language of a packed RUN or JUDGE body, without unpacking the rest. Raises WireError."""
+    offset = _RUN.size + _LIMITS.size if kind == RUN else _JUDGE.size + 2 * _LIMITS.size
+    (language,), _ = take(body, offset, 1)
+    return language
+
+
+def with_built(body: bytes, built: bytes) -> bytes:
+    """A packed body, which has no build yet, with one."""
+    return body[: -_U32.size] + blob(built)
 
 
 def pack_warm(submission_harness: bytes, judge_harness: bytes, numpy: bool) -> bytes:
@@ -197,39 +220,39 @@ def pack_warm(submission_harness: bytes, judge_harness: bytes, numpy: bool) -> b
 
 
 def unpack_warm(body: bytes) -> tuple[bytes, bytes, bool]:
-    (submission, judge), offset = _take(body, 1, 2)
+    (submission, judge), offset = take(body, 1, 2)
     if offset != len(body):
         raise WireError("a WARM frame has bytes to spare")
     return submission, judge, bool(body[0])
 
 
-def _pack_termination(end: WireTermination) -> bytes:
+def pack_termination(end: WireTermination) -> bytes:
     fixed = _TERMINATION.pack(ENDINGS.index(end.ending), end.exit_code, end.signal, end.cpu_s, end.wall_s, end.memory_mb)
     tamper = "\n".join(end.tamper).encode()
     return fixed + blob(end.stdout) + blob(end.stderr) + blob(tamper)
 
 
-def _unpack_termination(body: bytes, offset: int) -> tuple[WireTermination, int]:
+def unpack_termination(body: bytes, offset: int) -> tuple[WireTermination, int]:
     try:
         code, exit_code, signal, cpu_s, wall_s, memory_mb = _TERMINATION.unpack_from(body, offset)
     except struct.error as error:
         raise WireError("a termination is cut short") from error
     if code >= len(ENDINGS):
         raise WireError(f"unknown ending {code}")
-    (stdout, stderr, tamper), offset = _take(body, offset + _TERMINATION.size, 3)
+    (stdout, stderr, tamper), offset = take(body, offset + _TERMINATION.size, 3)
     signs = tuple(tamper.decode("utf-8", "replace").split("\n")) if tamper else ()
     return WireTermination(ENDINGS[code], exit_code, signal, cpu_s, wall_s, memory_mb, stdout, stderr, signs), offset
 
 
 def pack_case(run_id: int, index: int, end: WireTermination) -> bytes:
-    return _INDEX.pack(run_id, index) + _pack_termination(end)
+    return _INDEX.pack(run_id, index) + pack_termination(end)
 
 
 def unpack_case(body: bytes) -> tuple[int, int, WireTermination]:
     if len(body) < _INDEX.size:
         raise WireError("a CASE frame is cut short")
     run_id, index = _INDEX.unpack_from(body)
-    end, offset = _unpack_termination(body, _INDEX.size)
+    end, offset = unpack_termination(body, _INDEX.size)
     if offset != len(body):
         raise WireError("a CASE frame has bytes to spare")
     return run_id, index, end
@@ -247,15 +270,15 @@ def unpack_emit(body: bytes) -> tuple[int, int, bytes]:
 
 
 def pack_pair(run_id: int, index: int, submission: WireTermination, judge: WireTermination) -> bytes:
-    return _INDEX.pack(run_id, index) + _pack_termination(submission) + _pack_termination(judge)
+    return _INDEX.pack(run_id, index) + pack_termination(submission) + pack_termination(judge)
 
 
 def unpack_pair(body: bytes) -> tuple[int, int, WireTermination, WireTermination]:
     if len(body) < _INDEX.size:
         raise WireError("a PAIR frame is cut short")
     run_id, index = _INDEX.unpack_from(body)
-    submission, offset = _unpack_termination(body, _INDEX.size)
-    judge, offset = _unpack_termination(body, offset)
+    submission, offset = unpack_termination(body, _INDEX.size)
+    judge, offset = unpack_termination(body, offset)
     if offset != len(body):
         raise WireError("a PAIR frame has bytes to spare")
     return run_id, index, submission, judge

@@ -1,0 +1,134 @@
+"""The zygotes of one sandbox: which there are, which child is readied ahead, and who of the processes is our own."""
+
+from __future__ import annotations
+
+import _socket
+import os
+import signal
+import struct
+import time
+
+from . import wire
+from .child import SELF, Child, Zygote, ZygoteDied, receive
+from .watch import Broken
+from .zygote import pack_message, pack_work, send_order, start_first
+
+MOST_HARNESSES = 8
+NUMPY_SETUP = b"numpy"
+
+
+class Zygotes:
+    """Begins with the first zygote; the others are forked from it when they are wanted."""
+
+    def __init__(self, submission_uid: int) -> None:
+        self.submission_uid = submission_uid
+        pid, control = start_first(hidden=submission_uid == SELF)
+        self.plain = Zygote(pid, control)
+        receive(control)
+        self.own = {os.getpid(), 1, pid}
+        self.numpy: Zygote | None = None
+        self._numpy_ready = False
+        self.harnesses: dict[tuple[bytes, bytes, bool], Zygote] = {}
+        self.ready: dict[int, Child] = {}
+
+    def fork_zygote(self, parent: Zygote, letter: bytes, setup: bytes) -> Zygote:
+        """Have a clean zygote fork another kind of zygote. It is not ready before its b"R" was received."""
+        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        way, their_way = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        send_order(parent.control, b"Z" + letter, [theirs.fileno(), their_way.fileno()])
+        theirs.close()
+        their_way.close()
+        (pid,) = struct.unpack("=i", receive(parent.control))
+        self.own.add(pid)
+        try:
+            way.sendall(pack_message(setup))
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # its end is seen on the control socket
+        finally:
+            way.close()
+        return Zygote(pid, ours)
+
+    def start_numpy(self) -> None:
+        """Begin to load numpy in a zygote of its own; its readiness is awaited when it is first wanted."""
+        if self.numpy is None:
+            self._drop_ready(self.plain)
+            self.numpy = self.fork_zygote(self.plain, b"n", NUMPY_SETUP)
+            self._numpy_ready = False
+
+    def base(self, numpy: bool) -> Zygote:
+        if not numpy:
+            return self.plain
+        self.start_numpy()
+        assert self.numpy is not None
+        if not self._numpy_ready:
+            answer = receive(self.numpy.control)
+            if answer[:1] != b"R":
+                raise ZygoteDied(answer[1:].decode("utf-8", "replace"))
+            self._numpy_ready = True
+        return self.numpy
+
+    def harness(self, letter: bytes, source: bytes, numpy: bool) -> Zygote:
+        key = (letter, source, numpy)
+        zygote = self.harnesses.get(key)
+        if zygote is None:
+            if len(self.harnesses) >= MOST_HARNESSES:
+                raise Broken("more harnesses than a slot keeps")
+            parent = self.base(numpy)
+            self._drop_ready(parent)
+            zygote = self.fork_zygote(parent, letter, pack_work(source, numpy))
+            answer = receive(zygote.control)
+            if answer[:1] != b"R":
+                raise Broken(answer[1:].decode("utf-8", "replace"))
+            self.harnesses[key] = zygote
+        return zygote
+
+    def prepare(self) -> None:
+        """Between programs: fork the next child ahead, which then waits for its work."""
+        if self.plain.pid not in self.ready:
+            child = Child(self.plain, self.submission_uid)
+            self.ready[self.plain.pid] = child
+            self.own.add(child.pid)
+
+    def _drop_ready(self, zygote: Zygote) -> None:
+        """A waiting child keeps its zygote busy: send it home before other orders."""
+        child = self.ready.pop(zygote.pid, None)
+        if child is not None:
+            child.work.close()
+            child.take_end()
+            self.own.discard(child.pid)
+            child.close()
+
+    def child(self, zygote: Zygote) -> Child:
+        child = self.ready.pop(zygote.pid, None)
+        if child is None:
+            return Child(zygote, self.submission_uid)
+        self.own.discard(child.pid)
+        return child
+
+    def compile(self, run: wire.RunBody, numpy: bool) -> tuple[Zygote | None, wire.WireTermination | None]:
+        """A zygote that has compiled the source, or how the compilation failed."""
+        parent = self.base(numpy)
+        self._drop_ready(parent)
+        zygote = self.fork_zygote(parent, b"c", pack_work(run.source, int(run.limits.cpu_time_s) + 1))
+        started = time.monotonic()
+        zygote.control.settimeout(run.limits.wall_time_s)
+        try:
+            answer = receive(zygote.control)
+        except ZygoteDied:
+            answer = b"Ethe compiler died of this source"
+        except TimeoutError:
+            os.kill(zygote.pid, signal.SIGKILL)
+            answer = b"Ethe source took too long to compile"
+        zygote.control.settimeout(None)
+        if answer[:1] == b"R":
+            return zygote, None
+        self.dismiss(zygote, parent)
+        wall_s = time.monotonic() - started
+        return None, wire.WireTermination("compile_error", 1, 0, wall_s, wall_s, 0.0, b"", answer[1:], ())
+
+    def dismiss(self, zygote: Zygote, parent: Zygote) -> None:
+        """Let a submission's own zygote end, and wait until it has."""
+        zygote.control.close()
+        send_order(parent.control, b"W" + struct.pack("=i", zygote.pid), [])
+        receive(parent.control)
+        self.own.discard(zygote.pid)
