@@ -209,7 +209,31 @@ class AssertTests(Model):
     """Run tests that cannot be proxied inside the submission's process; the verdict then says trust: in_process."""
 
 
-CodeTests = Annotated[StdinTests | FunctionTests | AssertTests, Field(discriminator="style")]
+class Interactor(Model):
+    """A program that talks to the submission: what either prints, the other reads; exit status 0 accepts."""
+
+    language: str = "python"
+    source: str
+
+
+class InteractiveCase(Model):
+    """One conversation."""
+
+    stdin: str = ""
+    """The case's input, which only the interactor reads: a file, named by its first argument."""
+    expected_stdout: str = ""
+    """A reference for the interactor, likewise, named by its second argument; never in an answer."""
+
+
+class InteractiveTests(Model):
+    """The submission is a program that talks to an interactor; each reads what the other prints."""
+
+    style: Literal["interactive"]
+    interactor: Interactor
+    cases: list[InteractiveCase]
+
+
+CodeTests = Annotated[StdinTests | FunctionTests | AssertTests | InteractiveTests, Field(discriminator="style")]
 
 
 class CodeLimits(Model):

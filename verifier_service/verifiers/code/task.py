@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from verifier_protocol import Checker, CodeSpec, FunctionTests, StdinTests
+from verifier_protocol import Checker, CodeSpec, FunctionTests, InteractiveTests, StdinTests
 from verifier_protocol.request import AssertTests
 from verifier_service.faults import TaskFault
 from verifier_service.sandbox.contract import Limits
@@ -49,6 +49,10 @@ def make_task(spec: CodeSpec, limits: Limits, checker_limits: Limits) -> CodeTas
         raise TaskFault("the task has no tests: tests.cases is empty")
     if isinstance(tests, FunctionTests):
         _check_function(tests)
+        return CodeTask(spec, limits)
+    if isinstance(tests, InteractiveTests):
+        if not tests.interactor.source.strip():
+            raise TaskFault("the task has no tests: tests.interactor.source is blank")
         return CodeTask(spec, limits)
     return CodeTask(
         spec,

@@ -13,15 +13,26 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from verifier_protocol import CodeSpec, FunctionTests, Outcome, ScoredVerdict, StdinCase, StdinTests, VerifierId
+from verifier_protocol import (
+    CodeSpec,
+    FunctionTests,
+    InteractiveTests,
+    Outcome,
+    ScoredVerdict,
+    StdinCase,
+    StdinTests,
+    VerifierId,
+)
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault, TaskFault
 from verifier_service.sandbox.contract import ProgramRefused, SandboxBackend, SandboxFault, SlotWaitTimeout
+from verifier_service.sandbox.ranges import ceilings, defaults
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline, SpecRefused
-from verifier_service.verifiers.code import limits as code_limits
 from verifier_service.verifiers.code.extract import extract_program
 from verifier_service.verifiers.code.host import SecondChance
+from verifier_service.verifiers.code.interactive import INTERACTOR_LANGUAGES, run_interactive
 from verifier_service.verifiers.code.judged import run_asserts, run_function
+from verifier_service.verifiers.code.limits import resolve
 from verifier_service.verifiers.code.results import Tally, no_program, verdict_of
 from verifier_service.verifiers.code.stdin_style import run_stdin
 from verifier_service.verifiers.code.task import CodeTask, make_task, vacuous_tests
@@ -84,7 +95,9 @@ class CodeVerifier:
             )
         if isinstance(spec.tests, StdinTests) and spec.tests.checker is not None and spec.tests.checker.language not in languages:
             raise SpecRefused("tests.checker.language", f"{spec.tests.checker.language} is not available here")
-        return make_task(spec, code_limits.resolve(spec.limits, self._settings), code_limits.defaults(self._settings))
+        if isinstance(spec.tests, InteractiveTests) and spec.tests.interactor.language not in INTERACTOR_LANGUAGES:
+            raise SpecRefused("tests.interactor.language", f"interactors are written in {', '.join(INTERACTOR_LANGUAGES)}")
+        return make_task(spec, resolve(spec.limits, self._settings), defaults(self._settings))
 
     async def verify(self, task: CodeTask, completion: str, deadline: Deadline) -> ScoredVerdict:
         """Score one completion.
@@ -143,11 +156,11 @@ class CodeVerifier:
             "kind": self.kind,
             "name": self.id.name,
             "version": self.id.version,
-            "styles": ["stdin", "function", "asserts"],
+            "styles": ["stdin", "function", "asserts", "interactive"],
             "compare": ["lines", "exact", "tokens", "float", "unordered_lines"],
             "limits": {
-                "default": asdict(code_limits.defaults(self._settings)),
-                "ceiling": asdict(code_limits.ceilings(self._settings)),
+                "default": asdict(defaults(self._settings)),
+                "ceiling": asdict(ceilings(self._settings)),
             },
         }
         if self._backend is None:
@@ -162,6 +175,8 @@ class CodeVerifier:
             return await run_stdin(backend, task, source, deadline, self._second_chance), False
         if isinstance(tests, FunctionTests):
             return await run_function(backend, task, source, deadline, self._second_chance), False
+        if isinstance(tests, InteractiveTests):
+            return await run_interactive(backend, task, source, deadline, self._second_chance), False
         return await run_asserts(backend, task, source, deadline, self._second_chance)
 
     def _sandbox(self) -> SandboxBackend:

@@ -13,7 +13,8 @@ from pathlib import Path
 PEER = ("codec", "described", "proxies", "restraint", "making", "peer")
 TESTS = ("mini_pytest", "pytest_run", "task_code", "class_use", "submission_module", "unittest_run", "asserts")
 SUBMISSION = (*PEER, "nodes", "submission_side")
-JUDGE = (*PEER, "agree", *TESTS, "judge_side")
+JUDGE = (*PEER, "agree", *TESTS, "interactive_greeting", "interactive_judge", "judge_side")
+INTERACTIVE_SUBMISSION = ("interactive_greeting", "interactive_submission")
 PACKAGE = "verifier_service"
 
 
@@ -33,6 +34,12 @@ def judge_harness() -> str:
 def in_process_harness() -> str:
     """Source of a submission's end that can also run the tests by itself, in the submission's process."""
     return _bundled((*SUBMISSION, *TESTS, "in_process"))
+
+
+@cache
+def interactive_submission_harness() -> str:
+    """Source that defines `serve(source, channel_fd)` for a program that talks to an interactor."""
+    return _bundled(INTERACTIVE_SUBMISSION)
 
 
 def _bundled(names: tuple[str, ...]) -> str:

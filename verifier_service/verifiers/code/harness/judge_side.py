@@ -20,6 +20,7 @@ from unittest.mock import NonCallableMock
 
 from verifier_service.verifiers.code.harness.agree import agrees
 from verifier_service.verifiers.code.harness.asserts import AssertRun
+from verifier_service.verifiers.code.harness.interactive_judge import judge_conversation
 from verifier_service.verifiers.code.harness.peer import Gone, Peer
 from verifier_service.verifiers.code.harness.proxies import Oversized, Unproxiable, is_remote
 from verifier_service.verifiers.code.harness.restraint import claims_too_much
@@ -296,12 +297,16 @@ def in_words(error: BaseException) -> str:
 
 def judge(payload: bytes, channel_fd: int, emit: Callable[[bytes], None]) -> None:
     """Entry point of the judge's process."""
-    sys.setrecursionlimit(RECURSION_LIMIT)
 
     def report(frame: dict[str, Any]) -> None:
         emit(json.dumps(frame).encode())
 
-    judge = Judge(json.loads(payload), channel_fd, report)
+    task = json.loads(payload)
+    if task["style"] == "interactive":
+        judge_conversation(task, channel_fd, report)
+        return
+    sys.setrecursionlimit(RECURSION_LIMIT)
+    judge = Judge(task, channel_fd, report)
     try:
         judge.run()
     except BaseException as error:

@@ -1,0 +1,231 @@
+"""The judge's process in tests of the style `interactive`: runs the task's interactor against the submission.
+
+The interactor is a program: it reads what the submission prints, the submission reads what it prints, its arguments name
+the case's input and reference, and its exit status 0 accepts. The two files have no name on any disk: they are memory of
+this process, which no other process can open.
+
+Reports, in order: `bad_task`, if the interactor does not compile; `met`, and whether the submission got as far as to run;
+`heard` when the interactor has got anything of the
+submission, be it the end of its output; `flooded` when that was too much; `ended` with what the interactor decided. It is
+told how much was exchanged, and of an exception the class and the line: what the interactor says may show a secret.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import socket
+import sys
+import threading
+import time
+import types
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from verifier_service.verifiers.code.harness.interactive_greeting import COMPILES, COMPILES_NOT
+
+INTERACTOR = "interactor.py"
+TAIL_BYTES = 1_000
+DRAIN_BYTES = 1 << 16
+# An interactor with one of these may read what this process does not see it read.
+READS_BY_ITSELF = tuple("os.read fileno open(0 fdopen __stdin__ /dev/ /proc/ select poll asyncio subprocess detach".split())
+
+ReportFrame = Callable[[dict[str, Any]], None]
+
+
+class Conversation:
+    """What passes between the two, counted: `heard` whether the interactor has got anything, `ended` whether the end."""
+
+    def __init__(self, report: ReportFrame, output_bytes: int, reads_by_itself: bool) -> None:
+        self.report = report
+        self.room = output_bytes
+        self.heard = self.ended = False
+        if reads_by_itself:
+            self._note_heard()
+            self.ended = True
+        self.received = 0
+        self.waited_s = 0.0  # in the last read
+        self.tail = b""
+
+    def hear(self, buffer: Any) -> int | None:
+        """Read what the submission printed, as much as there is."""
+        started = time.monotonic()
+        try:
+            size = os.readv(0, [buffer])
+        except BlockingIOError:
+            return None
+        self.waited_s = time.monotonic() - started
+        self._note_heard()
+        self.ended = self.ended or size == 0
+        self._count(bytes(buffer[:size]))
+        return size
+
+    def say(self, data: Any) -> int:
+        """Write to the submission; what nobody reads any more is lost, as the rest of a conversation shows soon enough."""
+        try:
+            return os.write(1, data)
+        except BrokenPipeError:
+            return len(data)
+
+    def hear_out(self) -> None:
+        """Let the submission go on to its own end, which is part of being right."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.set_blocking(0, True)
+        while chunk := os.read(0, DRAIN_BYTES):
+            self._count(chunk)
+
+    def _note_heard(self) -> None:
+        if not self.heard:
+            self.heard = True
+            self.report({"kind": "heard"})
+
+    def _count(self, chunk: bytes) -> None:
+        self.received += len(chunk)
+        self.room -= len(chunk)
+        self.tail = (self.tail + chunk)[-TAIL_BYTES:]
+        if self.room < 0:
+            self.report({"kind": "flooded", "tail": self.tail.decode("latin-1")})
+            os._exit(1)  # whatever the interactor does about exceptions
+
+
+class FromSubmission(io.RawIOBase):
+    """The interactor's stdin. What it has printed is on its way before it waits."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self.tied: io.TextIOWrapper | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return 0
+
+    def readinto(self, buffer: Any) -> int | None:
+        if self.tied is not None and not self.tied.closed:
+            self.tied.flush()
+        return self.conversation.hear(buffer)
+
+
+class ToSubmission(io.RawIOBase):
+    """The interactor's stdout."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return 1
+
+    def write(self, data: Any) -> int:
+        return self.conversation.say(data)
+
+
+def judge_conversation(task: dict[str, Any], channel_fd: int, report: ReportFrame) -> None:
+    """One case. Ends with exit status 0 only if the interactor accepts."""
+    source = task["interactor"]
+    try:
+        code = compile(source, INTERACTOR, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        where = f" in line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        report({"kind": "bad_task", "detail": f"the task's interactor does not compile: {type(error).__name__}{where}"})
+        raise SystemExit(1) from None
+    arguments = [_file_of(task["stdin"]), _file_of(task["expected"])]
+    if not _meet_submission(channel_fd, report):
+        return
+    conversation = Conversation(report, task["output_bytes"], any(word in source for word in READS_BY_ITSELF))
+    stdout = _take_stdio(conversation)
+    accepted, raised = _run_interactor(code, arguments)
+    with suppress(OSError, ValueError):
+        stdout.flush()
+    report(
+        {
+            "kind": "ended",
+            "accepted": accepted,
+            "raised": raised,
+            "heard": conversation.heard,
+            "at_the_end": conversation.ended,
+            "received": conversation.received,
+            "waited_s": conversation.waited_s,
+            "tail": conversation.tail.decode("latin-1"),
+        }
+    )
+    if not accepted:
+        raise SystemExit(1)
+    conversation.hear_out()
+
+
+def _file_of(text: str) -> str:
+    """The path, for this process alone, of a file with this text."""
+    fd = os.memfd_create("case")
+    data = memoryview(text.encode("utf-8", "surrogatepass"))
+    while data:
+        data = data[os.write(fd, data) :]
+    return f"/proc/self/fd/{fd}"
+
+
+def _meet_submission(channel_fd: int, report: ReportFrame) -> bool:
+    """Join the two by pipes, on this side as stdin and stdout; False if the submission does not get as far as to run."""
+    channel = socket.socket(fileno=channel_fd)
+    hear, their_stdout = os.pipe()
+    their_stdin, say = os.pipe()
+    for fd in (their_stdin, their_stdout):
+        os.fchmod(fd, 0o666)  # as /dev/stdin and /dev/stdout they can be opened anew by their user, and reached by nobody else
+    with suppress(BrokenPipeError, ConnectionResetError):
+        socket.send_fds(channel, [b"P"], [their_stdin, their_stdout])
+    try:
+        answer = channel.recv(1)
+    except ConnectionResetError:
+        answer = b""
+    channel.close()
+    for end, standard in ((hear, 0), (say, 1)):
+        os.dup2(end, standard)
+        os.close(end)
+    os.close(their_stdin)
+    os.close(their_stdout)
+    report({"kind": "met", "compiles": answer != COMPILES_NOT, "left": not answer})
+    return answer == COMPILES
+
+
+def _take_stdio(conversation: Conversation) -> io.TextIOWrapper:
+    """Put counted streams in the place of sys.stdin and sys.stdout; the latter."""
+    source = FromSubmission(conversation)
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(source), encoding="utf-8", errors="surrogateescape")
+    stdout = io.TextIOWrapper(io.BufferedWriter(ToSubmission(conversation)), encoding="utf-8", errors="surrogateescape")
+    sys.stdout = source.tied = stdout
+    return stdout
+
+
+def _run_interactor(code: types.CodeType, arguments: list[str]) -> tuple[bool, dict[str, Any] | None]:
+    """Run it as the main module: whether it accepts, and what is told of the exception that it ended with."""
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__builtins__=builtins, __file__=INTERACTOR, __cached__=None, __annotations__={})
+    sys.modules["__main__"] = main
+    sys.argv = [INTERACTOR, *arguments]
+    accepted, error = True, None
+    try:
+        exec(code, main.__dict__)
+    except SystemExit as leaving:
+        accepted = leaving.code is None or (isinstance(leaving.code, int) and leaving.code & 0xFF == 0)
+    except BaseException as raised:
+        accepted, error = False, _told_of(raised)
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    return accepted, error
+
+
+def _told_of(error: BaseException) -> dict[str, Any]:
+    """Class and line, and whether it is the interactor's own mistake: a name or a module that it has not."""
+    line, innermost = 0, ""
+    trace = error.__traceback__
+    while trace is not None:
+        innermost = trace.tb_frame.f_code.co_filename
+        line = trace.tb_lineno if innermost == INTERACTOR else line
+        trace = trace.tb_next
+    mistaken = isinstance(error, NameError | ImportError) and innermost == INTERACTOR
+    return {"name": type(error).__name__[:80], "line": line, "own_mistake": mistaken}
