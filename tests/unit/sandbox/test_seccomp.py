@@ -16,11 +16,13 @@ ARCHES = {
 }
 
 
-def answer(machine: Arch, number: int, *arguments: int, audit: int | None = None, notify: bool = True) -> int:
+def answer(
+    machine: Arch, number: int, *arguments: int, audit: int | None = None, notify: bool = True, shared_uid: bool = False
+) -> int:
     """What the kernel would answer for this call."""
     audit = machine.audit if audit is None else audit
     data = struct.pack("=IIQ6Q", number, audit, 0, *(arguments + (0,) * (6 - len(arguments))))
-    program = seccomp.build(machine, notify=notify)
+    program = seccomp.build(machine, notify=notify, shared_uid=shared_uid)
     ops = [struct.unpack_from("=HBBI", program, i) for i in range(0, len(program), 8)]
     at, word = 0, 0
     while True:
@@ -84,3 +86,14 @@ def test_another_numbering_of_calls_is_deadly(machine: Arch) -> None:
 def test_all_else_is_allowed(machine: Arch) -> None:
     denied = set(machine.calls.values())
     assert all(answer(machine, number) == ALLOW for number in range(440) if number not in denied)
+
+
+@pytest.mark.parametrize("name", sorted(seccomp._ON_ITSELF))
+def test_where_all_share_a_uid_what_a_process_may_use_is_changed_by_itself_alone(machine: Arch, name: str) -> None:
+    number, own = machine.calls[name], seccomp._ON_ITSELF[name]
+    assert answer(machine, number, *own, shared_uid=True) == ALLOW
+    for index in range(len(own)):
+        other = [value + 7 * (place == index) for place, value in enumerate(own)]
+        assert answer(machine, number, *other, shared_uid=True) == ERRNO | errno.EPERM
+        assert answer(machine, number, *other) == ALLOW
+    assert answer(machine, machine.calls["socket"], 1, shared_uid=True) == ALLOW

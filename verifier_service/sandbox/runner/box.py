@@ -109,6 +109,8 @@ class Box:
             signs.append("left files outside the work folder")
             if not _comes_back_to(self._box_inodes, BOX):
                 raise NotEmpty("files that have no name")
+        if self._shm:
+            os.utime(SHM)  # when the last file in it went is nobody's business
         return signs
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import resource
 import select
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -186,7 +187,7 @@ def main() -> None:
         for kind, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_NOFILE, 1024), (resource.RLIMIT_STACK, 64 << 20)):
             _lower_limit(kind, most)
         seccomp.drop_inheritable()
-        listener = seccomp.install()
+        listener = seccomp.install(shared_uid=json.loads(sys.argv[1])["submission_uid"] == os.getuid())
         if listener is not None:
             os.dup2(listener, LISTENER_FD, inheritable=True)
         flag = "notify" if listener is not None else "quiet"
@@ -195,6 +196,7 @@ def main() -> None:
         os.execv(sys.executable, [sys.executable, *flags, "-c", program, sys.argv[1], flag])  # noqa: S606
     sys.path.pop(0)
     config = json.loads(sys.argv[1])
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's handler would let a program that shares this uid interrupt PID 1
     try:
         _serve(config, LISTENER_FD if sys.argv[2] == "notify" else None)
     except (Stopped, BrokenPipeError):

@@ -117,6 +117,12 @@ def wake(targets: set[int]) -> None:
             continue
 
 
+def all_well(own: set[int]) -> bool:
+    """Where all share one uid: whether our own processes live, whatever signals they got. Stopped ones go on."""
+    wake(own)
+    return own <= alive(own)
+
+
 def reap() -> float:
     """Collect orphans that came to this process; the CPU seconds they had used."""
     cpu_s = 0.0

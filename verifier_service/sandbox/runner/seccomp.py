@@ -49,7 +49,8 @@ _X86_64 = {
     "sethostname": 170, "setdomainname": 171, "quotactl": 179, "nfsservctl": 180, "syslog": 103, "lookup_dcookie": 212,
     "fanotify_init": 300, "move_pages": 279, "migrate_pages": 256, "kcmp": 312, "vhangup": 153, "iopl": 172,
     "ioperm": 173, "modify_ldt": 154, "uselib": 134, "ustat": 136, "sysfs": 139, "personality": 135, "seccomp": 317,
-    "clone": 56, "socket": 41, "ioctl": 16,
+    "clone": 56, "socket": 41, "ioctl": 16, "prlimit64": 302, "sched_setaffinity": 203, "sched_setscheduler": 144,
+    "sched_setparam": 142, "sched_setattr": 314, "setpriority": 141, "ioprio_set": 251,
 }  # fmt: skip
 _AARCH64 = {
     "shmget": 194, "shmat": 196, "shmctl": 195, "shmdt": 197, "semget": 190, "semop": 193, "semctl": 191,
@@ -62,12 +63,20 @@ _AARCH64 = {
     "swapon": 224, "swapoff": 225, "acct": 89, "settimeofday": 170, "clock_settime": 112, "clock_adjtime": 266,
     "adjtimex": 171, "sethostname": 161, "setdomainname": 162, "quotactl": 60, "nfsservctl": 42, "syslog": 116,
     "lookup_dcookie": 18, "fanotify_init": 262, "move_pages": 239, "migrate_pages": 238, "kcmp": 272, "vhangup": 58,
-    "personality": 92, "seccomp": 277, "clone": 220, "socket": 198, "ioctl": 29,
+    "personality": 92, "seccomp": 277, "clone": 220, "socket": 198, "ioctl": 29, "prlimit64": 261, "sched_setaffinity": 122,
+    "sched_setscheduler": 119, "sched_setparam": 118, "sched_setattr": 274, "setpriority": 140, "ioprio_set": 30,
 }  # fmt: skip
 _BOTH = {
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428, "move_mount": 429,
     "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "clone3": 435, "pidfd_getfd": 438,
     "process_madvise": 440, "mount_setattr": 442, "quotactl_fd": 443, "memfd_secret": 447, "process_mrelease": 448,
+}  # fmt: skip
+
+# Where all share a uid, these reach the runner and its zygotes: allowed with these first arguments only, which mean the
+# caller itself.
+_ON_ITSELF = {
+    "prlimit64": (0,), "sched_setaffinity": (0,), "sched_setscheduler": (0,), "sched_setparam": (0,), "sched_setattr": (0,),
+    "setpriority": (0, 0), "ioprio_set": (1, 0),
 }  # fmt: skip
 
 _NEW_NAMESPACES = 0x7E020000  # CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET
@@ -105,7 +114,16 @@ def _answer(numbers: list[int], action: int) -> list[bytes]:
     return ops
 
 
-def build(machine: Arch, *, notify: bool) -> bytes:
+def _only_with(number: int, arguments: tuple[int, ...]) -> list[bytes]:
+    """Refuse the loaded call unless its first arguments are these."""
+    ops = [_op(_JEQ, number, 0, 2 * len(arguments) + 2)]
+    for index, value in enumerate(arguments):
+        last = index == len(arguments) - 1
+        ops += [_op(_LD_W_ABS, _ARGS + 8 * index), _op(_JEQ, value, int(last), 0 if last else 2 * (len(arguments) - index - 1))]
+    return [*ops, _op(_RET, ERRNO | errno.EPERM), _op(_RET, ALLOW)]
+
+
+def build(machine: Arch, *, notify: bool, shared_uid: bool = False) -> bytes:
     """The filter as an array of `struct sock_filter`."""
     sign = NOTIFY if notify else ERRNO | errno.EPERM
     calls = machine.calls
@@ -127,12 +145,16 @@ def build(machine: Arch, *, notify: bool) -> bytes:
     ops += [_op(_JEQ, calls["ioctl"], 0, 5), _op(_LD_W_ABS, _ARGS + 8)]
     ops += [_op(_JEQ, _TTY_INJECTION[0], 1, 0), _op(_JEQ, _TTY_INJECTION[1], 0, 1)]
     ops += [_op(_RET, ERRNO | errno.EPERM), _op(_RET, ALLOW)]
+    for name, arguments in _ON_ITSELF.items() if shared_uid else ():
+        ops += _only_with(calls[name], arguments)
     ops.append(_op(_RET, ALLOW))
     return b"".join(ops)
 
 
-def install() -> int | None:
+def install(*, shared_uid: bool) -> int | None:
     """Filter this process and all that it will fork or exec; the notification listener, or None without one.
+
+    `shared_uid`: submissions have this process's uid, and could change what it and its zygotes may use.
 
     Raises OSError when no filter at all can be set.
     """
@@ -143,7 +165,7 @@ def install() -> int | None:
     if libc.prctl(38, 1, 0, 0, 0) != 0:  # PR_SET_NO_NEW_PRIVS
         raise OSError(ctypes.get_errno(), "no_new_privs could not be set")
     for notify in (True, False):
-        code = ctypes.create_string_buffer(build(machine, notify=notify))
+        code = ctypes.create_string_buffer(build(machine, notify=notify, shared_uid=shared_uid))
         program = struct.pack("@HP", (len(code) - 1) // 8, ctypes.addressof(code))
         listener = libc.syscall(machine.seccomp, 1, 8 if notify else 0, program)
         if listener >= 0:

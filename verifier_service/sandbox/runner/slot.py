@@ -17,6 +17,7 @@ from . import build, ending, procs, wire
 from .box import Box, NotEmpty
 from .cgroup import Cgroup
 from .child import SELF, Child, Zygote, ZygoteDied
+from .network import Loopback
 from .watch import GRACE_S, KILL_S, Broken, Watcher
 from .zygote import WORK, pack_work
 from .zygotes import Zygotes
@@ -65,6 +66,7 @@ class Slot:
         self.own = self.zygotes.own
         self.box = Box(self.submission_uid)
         self.box.make()
+        self.loopback = Loopback()
         self.peak = 0
         self.oom = cgroup.oom_kills()
         self.reason = ""
@@ -305,6 +307,11 @@ class Slot:
         except NotEmpty as error:  # its doing, so that what it did counts: the slot goes, the termination stays
             self.dead = "unclean"
             signs = [f"left what can't be removed: {error}"]
+        if self.loopback.used():
+            self.reason = self.reason or "network"
+        if self.submission_uid == SELF and not procs.all_well(self.own):
+            self.dead = "tamper"
+            signs.append("killed a process of the sandbox")
         if watcher.signs or signs:
             signs = [*watcher.signs, *signs]
             self.reason = self.reason or "tamper"

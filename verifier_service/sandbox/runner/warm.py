@@ -58,6 +58,9 @@ def catch_up(source: bytes) -> None:
     """In a child: do what the held hooks would have done, if its program could tell the difference."""
     if not any(word in source for word in _NOTICES):
         return
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:  # imported by the zygote, it would draw the same numbers for every program
+        numpy_random.seed()
     for hooks in held_hooks:
         _register(**hooks)
         after = hooks.get("after_in_child")
