@@ -100,15 +100,31 @@ class Settings(BaseSettings):
         "namespace", description="`container` refuses the bubblewrap backend."
     )
     executor_socket: Path | None = Field(None, description="Unix socket of the executor process that owns Docker.")
-    sandbox_image: str = Field("verifier-runner:latest", description="Image of the sandbox containers.")
+    sandbox_profiles: str = Field(
+        "python",
+        pattern=r"^python(,compiled)?(,full)?$",
+        description="Profiles of images that programs run in, separated by commas: `python`; `compiled` adds C, C++, Java, "
+        "JavaScript, Go, Rust and their like; `full` every other language. Each has slots of its own. Images beyond `python` "
+        "are built behind the running service.",
+    )
+    sandbox_image: str = Field(
+        "verifier-runner:latest", description="Image of the `python` profile's containers; another profile's has its name added."
+    )
     sandbox_runtime: str = Field("runc", description="OCI runtime: runc, or runsc for gVisor.")
-    sandbox_slots: int = Field(0, ge=0, description="Slots, one submission each at a time; 0: one a core.")
+    sandbox_slots: int = Field(0, ge=0, description="Slots of each profile, one submission each at a time; 0: one a core.")
+    sandbox_other_slots: int | None = Field(
+        None, ge=1, description="Slots of each profile but `python`, where that is to differ."
+    )
     sandbox_spares: int = Field(1, ge=0, description="Containers started ahead, so that recycling costs no latency.")
     sandbox_recycle_after: int = Field(1000, ge=1, description="Submissions after which a container is thrown away.")
     sandbox_reuse: Literal["reset", "never"] = Field(
         "reset", description="`never`: strict mode, a container for each submission."
     )
     sandbox_tmpfs_mb: int = Field(64, ge=1, description="Size of a container's writable tmpfs.")
+    code_build_cpu_s: float = Field(30.0, gt=0, description="CPU seconds that a compiler may take; twice as long by the clock.")
+    code_build_memory_mb: int = Field(1024, ge=64, description="Memory of a compiler.")
+    code_build_tmpfs_mb: int = Field(256, ge=1, description="Size of the writable tmpfs where there are compilers.")
+    code_build_cache_mb: int = Field(256, ge=0, description="Memory for compiled programs, kept by source.")
 
     # --- compatibility routes
     compat_runs_cache_mb: int = Field(

@@ -11,14 +11,14 @@ from verifier_service.executor.server import Executor
 from verifier_service.observability.logs import configure_logs
 from verifier_service.sandbox.contract import SandboxFault
 from verifier_service.sandbox.remote import RemoteBackend
-from verifier_service.sandbox.select import make_docker_backend
+from verifier_service.sandbox.select import make_docker_profiles
 from verifier_service.settings import Settings
 
 
 async def _serve(settings: Settings) -> int:
     assert settings.executor_socket is not None
     configure_logs(settings)
-    executor = Executor(make_docker_backend(settings), settings, settings.executor_socket)
+    executor = Executor(make_docker_profiles(settings), settings, settings.executor_socket)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

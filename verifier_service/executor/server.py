@@ -20,9 +20,11 @@ import structlog
 
 from verifier_service.sandbox import remote_wire
 from verifier_service.sandbox.contract import ProgramRefused, SandboxFault, SlotWaitTimeout
-from verifier_service.sandbox.execution import Exchange
+from verifier_service.sandbox.execution import Exchange, granted
 from verifier_service.sandbox.link import RunnerLink
 from verifier_service.sandbox.pooled import PooledBackend
+from verifier_service.sandbox.profiles import ProfiledBackend
+from verifier_service.sandbox.ranges import ceilings
 from verifier_service.sandbox.runner import wire
 from verifier_service.settings import Settings
 
@@ -36,7 +38,7 @@ log = structlog.get_logger(__name__)
 class Executor:
     """Serves one backend over one socket."""
 
-    def __init__(self, backend: PooledBackend, settings: Settings, path: Path) -> None:
+    def __init__(self, backend: PooledBackend | ProfiledBackend, settings: Settings, path: Path) -> None:
         self._backend = backend
         self._settings = settings
         self._path = path
@@ -179,26 +181,19 @@ class Executor:
         """Memory that the program needs, and its number. Raises ProgramRefused, WireError."""
         if kind == remote_wire.ASK_RUN:
             run = wire.unpack_run(body)
-            self._check_limits(run.limits)
+            self._check_limits(run.limits, run.language)
             return run.limits.memory_mb, run.run_id
         judged = wire.unpack_judge(body)
-        self._check_limits(judged.limits)
-        self._check_limits(judged.judge_limits)
+        self._check_limits(judged.limits, judged.language)
+        self._check_limits(judged.judge_limits, wire.PYTHON)
         return max(judged.limits.memory_mb, judged.judge_limits.memory_mb), judged.run_id
 
-    def _check_limits(self, limits: wire.WireLimits) -> None:
-        s = self._settings
-        ceilings = (
-            ("cpu_time_s", limits.cpu_time_s, s.code_cpu_time_ceiling_s),
-            ("wall_time_s", limits.wall_time_s, s.code_wall_time_ceiling_s),
-            ("memory_mb", limits.memory_mb, s.code_memory_ceiling_mb),
-            ("processes", limits.processes, s.code_processes_ceiling),
-            ("output_bytes", limits.output_bytes, s.code_output_ceiling_bytes),
-            ("file_bytes", limits.file_bytes, s.code_file_ceiling_bytes),
-        )
-        for name, value, ceiling in ceilings:
-            if not (math.isfinite(value) and 0 <= value <= ceiling):
-                raise ProgramRefused(f"{name} is {value}, and this executor's ceiling is {ceiling}")
+    def _check_limits(self, limits: wire.WireLimits, language: bytes) -> None:
+        ceiling = granted(language.decode("ascii", "replace"), ceilings(self._settings))
+        for name, value in limits._asdict().items():
+            highest = getattr(ceiling, name)
+            if not (math.isfinite(value) and 0 <= value <= highest):
+                raise ProgramRefused(f"{name} is {value}, and this executor's ceiling is {highest}")
 
 
 def _listen(path: Path) -> socket.socket:

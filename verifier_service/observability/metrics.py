@@ -43,7 +43,7 @@ class Metrics:
         self._refused = Counter("verifier_refused", "Requests refused at admission.", registry=r)
         self.inflight = Gauge("verifier_inflight_completions", "Completions admitted and not answered yet.", registry=r)
         self.ready = Gauge("verifier_ready", "1 where the last canary of a verifier passed.", ["kind"], registry=r)
-        self._slots = Gauge("verifier_sandbox_slots", "Sandbox slots by state.", ["state"], registry=r)
+        self._slots = Gauge("verifier_sandbox_slots", "Sandbox slots by profile and state.", ["profile", "state"], registry=r)
         self._recycles = Counter("verifier_sandbox_recycles", "Sandboxes thrown away, by reason.", ["reason"], registry=r)
         self._queue = Histogram("verifier_sandbox_queue_seconds", "Wait for a slot.", registry=r, buckets=STAGE_BUCKETS_S)
 
@@ -74,8 +74,8 @@ class Metrics:
         self._refused.inc()
 
     # the sandbox pool's events
-    def slots(self, state: str, count: int) -> None:
-        self._slots.labels(state).set(count)
+    def slots(self, profile: str, state: str, count: int) -> None:
+        self._slots.labels(profile, state).set(count)
 
     def recycled(self, reason: str) -> None:
         self._recycles.labels(reason).inc()

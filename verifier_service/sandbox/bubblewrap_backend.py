@@ -25,7 +25,7 @@ from typing import IO, Any
 from verifier_service.sandbox.contract import BackendInfo, SandboxFault
 from verifier_service.sandbox.link import RunnerLink
 from verifier_service.sandbox.pool import Pool, PoolEvents
-from verifier_service.sandbox.pooled import PooledBackend
+from verifier_service.sandbox.pooled import Compiling, PooledBackend, languages_of, versions_of
 from verifier_service.sandbox.runner import wire
 
 HELLO_S = 30.0
@@ -33,6 +33,7 @@ RUNNER_FOLDER = Path(__file__).parent / "runner"
 CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_KILL", "CAP_DAC_OVERRIDE", "CAP_FOWNER")
 _START = "import sys; sys.path.insert(0, '/opt/verifier'); from runner.main import main; main()"
 _OLDEST_PYTHON = (3, 11)
+OF_LANGUAGES = ("java-*-openjdk", "ssl/openssl.cnf", "mono", "php", "ghc", "R", "fpc*.cfg")  # what their runtimes read in /etc
 
 
 @functools.cache
@@ -67,7 +68,8 @@ def bwrap_command(tmpfs_mb: int) -> list[str]:
             command += ["--symlink", str(path.readlink()), str(path)]
         elif path.exists():
             command += ["--ro-bind", str(path), str(path)]
-    for shared in ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types"):
+    of_languages = sorted(str(path) for pattern in OF_LANGUAGES for path in Path("/etc").glob(pattern))
+    for shared in ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", *of_languages):
         command += ["--ro-bind-try", shared, shared]
     if not sys.base_prefix.startswith("/usr"):
         command += ["--ro-bind-try", sys.base_prefix, sys.base_prefix]
@@ -186,9 +188,11 @@ class BubblewrapBackend(PooledBackend):
         spares: int,
         recycle_after: int,
         reuse: bool,
+        compiling: Compiling,
         events: PoolEvents | None = None,
     ) -> None:
-        super().__init__(Pool(maker, slots=slots, spares=spares, recycle_after=recycle_after, events=events), reuse=reuse)
+        pool = Pool(maker, slots=slots, spares=spares, recycle_after=recycle_after, events=events)
+        super().__init__(pool, reuse=reuse, compiling=compiling)
         self._maker = maker
 
     def info(self) -> BackendInfo:
@@ -197,6 +201,8 @@ class BubblewrapBackend(PooledBackend):
             isolation="namespace",
             runtime="bwrap",
             slots=self.pool.slots,
+            languages=languages_of(self._maker.hello),
+            versions=versions_of(self._maker.hello),
             note="namespaces and rlimits, no container: memory, CPU and processes are watched rather than held by a cgroup",
             details={"python": str(self._maker.hello.get("python", ""))},
         )

@@ -35,6 +35,9 @@ class Limits:
 class Program:
     """A submission: source text, and one stdin per case. All cases go to the slot in one exchange.
 
+    `language` is a row of the table in runner/languages.py. `files` lie beside the source where it is compiled, and in the
+    work folder where it runs.
+
     `stop_on_error`: the slot itself skips the cases after the first that does not exit with status 0; stopping on a
     wrong answer is the caller's, by leaving the execution early.
     """
@@ -63,6 +66,9 @@ class JudgedProgram:
 
     A harness that raises ends with a traceback on its stderr and exit code 1. The pair ends when the judge ends: a
     submission that still runs then is `Ending.STOPPED`. One that ends sooner leaves the judge with an end of file.
+
+    A submission of another language than Python has no harness: its program runs with the channel as its stdin and stdout.
+    One that does not compile ends with `Ending.COMPILE_ERROR`, and its judge, which never ran, with `Ending.STOPPED`.
     """
 
     language: str
@@ -145,6 +151,7 @@ class BackendInfo:
     runtime: str  # runc, runsc, bwrap …
     slots: int
     languages: tuple[str, ...] = ("python",)
+    versions: dict[str, str] = field(default_factory=dict)  # of languages, as far as known
     note: str = ""
     details: dict[str, str] = field(default_factory=dict)
 

@@ -28,8 +28,9 @@ from verifier_service.sandbox import image
 from verifier_service.sandbox.contract import BackendInfo, SandboxFault
 from verifier_service.sandbox.link import RunnerLink
 from verifier_service.sandbox.pool import Pool, PoolEvents
-from verifier_service.sandbox.pooled import PooledBackend
+from verifier_service.sandbox.pooled import Compiling, PooledBackend, languages_of, versions_of
 from verifier_service.sandbox.runner import wire
+from verifier_service.sandbox.runner.languages import most_processes_extra
 
 LABEL = "io.verifier.sandbox"
 HELLO_S = 30.0
@@ -43,9 +44,10 @@ _TROUBLE = (docker.errors.DockerException, requests.exceptions.RequestException,
 
 @dataclass(frozen=True, slots=True)
 class ContainerTemplate:
-    """All that may differ from one deployment's containers to another's."""
+    """All that may differ from one deployment's containers, or one profile's, to another's."""
 
     image: str
+    profile: str
     runtime: str
     memory_mb: int
     processes: int
@@ -111,6 +113,8 @@ def _create_arguments(template: ContainerTemplate, labels: dict[str, str]) -> di
         "numpy_ahead": template.numpy_ahead,
     }
     inodes = 16384
+    # Docker forbids running what lies on a tmpfs unless told otherwise; where there are compilers, that is what it is for.
+    executable = "" if template.profile == "python" else "exec,"
     return {
         "image": template.image,
         "command": [json.dumps(config)],
@@ -122,12 +126,12 @@ def _create_arguments(template: ContainerTemplate, labels: dict[str, str]) -> di
         "cap_add": CAPABILITIES,
         "security_opt": ["no-new-privileges", f"seccomp={image.SECCOMP_PROFILE.read_text()}"],
         "tmpfs": {
-            "/box": f"rw,nosuid,nodev,size={template.tmpfs_mb}m,nr_inodes={inodes},mode=0711",
+            "/box": f"rw,{executable}nosuid,nodev,size={template.tmpfs_mb}m,nr_inodes={inodes},mode=0711",
             "/dev/shm": f"rw,nosuid,nodev,noexec,size={template.tmpfs_mb}m,nr_inodes={inodes},mode=1777",  # noqa: S108
         },
         "mem_limit": memory,
         "memswap_limit": memory,
-        "pids_limit": template.processes + RUNNER_TASKS,
+        "pids_limit": template.processes + RUNNER_TASKS + most_processes_extra(),
         "nano_cpus": 1_000_000_000,
         "oom_score_adj": 300,
         "ulimits": [
@@ -199,7 +203,8 @@ class DockerSlots:
             reap_orphans(client)
         except _TROUBLE as error:
             raise SandboxFault(f"no Docker engine answers: {error}; is it running, and may this user use it?") from error
-        self._image_id = image.ensure(client, self.template.image)
+        profile = self.template.profile
+        self._image_id = image.ensure(client, self.template.image, *([profile] if profile != "python" else []))
 
     async def make(self) -> DockerSlot:
         """A container whose runner has said hello."""
@@ -280,9 +285,25 @@ class DockerBackend(PooledBackend):
     """Sandboxes in containers of the local engine."""
 
     def __init__(
-        self, maker: DockerSlots, *, slots: int, spares: int, recycle_after: int, reuse: bool, events: PoolEvents | None = None
+        self,
+        maker: DockerSlots,
+        *,
+        slots: int,
+        spares: int,
+        recycle_after: int,
+        reuse: bool,
+        compiling: Compiling,
+        events: PoolEvents | None = None,
     ) -> None:
-        super().__init__(Pool(maker, slots=slots, spares=spares, recycle_after=recycle_after, events=events), reuse=reuse)
+        pool = Pool(
+            maker,
+            slots=slots,
+            spares=spares,
+            recycle_after=recycle_after,
+            events=events,
+            profile=maker.template.profile,
+        )
+        super().__init__(pool, reuse=reuse, compiling=compiling)
         self._maker = maker
 
     async def start(self) -> None:
@@ -302,5 +323,7 @@ class DockerBackend(PooledBackend):
             isolation="container",
             runtime=runtime,
             slots=self.pool.slots,
+            languages=languages_of(hello),
+            versions=versions_of(hello),
             details={"image": self._maker.template.image, "python": str(hello.get("python", ""))},
         )

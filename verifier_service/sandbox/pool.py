@@ -47,8 +47,8 @@ class SlotMaker(Protocol):
 class PoolEvents(Protocol):
     """Where the pool says what happens, for metrics. Called in the event loop; must not block."""
 
-    def slots(self, state: str, count: int) -> None:
-        """`count` slots are in `state` now: busy, idle or starting."""
+    def slots(self, profile: str, state: str, count: int) -> None:
+        """`count` slots of this profile are in `state` now: busy, idle or starting."""
         ...
 
     def recycled(self, reason: str) -> None: ...
@@ -59,8 +59,8 @@ class PoolEvents(Protocol):
 class NoEvents:
     """Listens to nothing."""
 
-    def slots(self, state: str, count: int) -> None:
-        del state, count
+    def slots(self, profile: str, state: str, count: int) -> None:
+        del profile, state, count
 
     def recycled(self, reason: str) -> None:
         del reason
@@ -94,13 +94,21 @@ class Pool:
     """See the module."""
 
     def __init__(
-        self, maker: SlotMaker, *, slots: int, spares: int, recycle_after: int, events: PoolEvents | None = None
+        self,
+        maker: SlotMaker,
+        *,
+        slots: int,
+        spares: int,
+        recycle_after: int,
+        events: PoolEvents | None = None,
+        profile: str = "python",
     ) -> None:
         self._maker = maker
         self._slots = slots
         self._target = slots + spares
         self._recycle_after = recycle_after
         self.events: PoolEvents = events or NoEvents()
+        self.profile = profile
         self._idle: deque[Lease] = deque()
         self._waiters: deque[asyncio.Future[Lease]] = deque()
         self._busy: set[Lease] = set()
@@ -145,9 +153,9 @@ class Pool:
         return self.stats
 
     def _tell(self) -> None:
-        self.events.slots("busy", len(self._busy))
-        self.events.slots("idle", len(self._idle))
-        self.events.slots("starting", self._starting)
+        self.events.slots(self.profile, "busy", len(self._busy))
+        self.events.slots(self.profile, "idle", len(self._idle))
+        self.events.slots(self.profile, "starting", self._starting)
 
     # --- lending
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
 
 from verifier_service.sandbox.builds import Builds, key_of
-from verifier_service.sandbox.contract import MIB, BackendInfo, JudgedProgram, Limits, Program, SandboxFault
+from verifier_service.sandbox.contract import BackendInfo, JudgedProgram, Limits, Program, ProgramRefused, SandboxFault
 from verifier_service.sandbox.execution import (
     Exchange,
     JudgedProgramExecution,
@@ -24,20 +26,33 @@ from verifier_service.sandbox.runner import wire
 
 FIT_STEP_MB = 8
 MOST_HARNESSES = 3  # pairs; a slot keeps up to eight harness zygotes
-BUILDS_BYTES = 256 * MIB
-BUILD_LIMITS = Limits(cpu_time_s=30.0, wall_time_s=60.0, memory_mb=1024, processes=64, output_bytes=64 << 10, file_bytes=64 * MIB)
 FINISH_S = 20.0  # the runner kills and proves within 10 s, or says that it can't
+
+
+@dataclass(frozen=True, slots=True)
+class Compiling:
+    """Limits of compilers, and what they made; the latter shared by all backends of a process."""
+
+    limits: Limits
+    builds: Builds
+
+
+def languages_of(hello: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the last slot's runner found there; Python is everywhere."""
+    return tuple(hello.get("languages", ())) or ("python",)
+
+
+def versions_of(hello: Mapping[str, Any]) -> dict[str, str]:
+    return {str(name): str(version) for name, version in hello.get("versions", {}).items()}
 
 
 class PooledBackend:
     """Implements SandboxBackend but for `info`, over a pool."""
 
-    def __init__(self, pool: Pool, *, reuse: bool, builds: Builds | None = None, build_limits: Limits = BUILD_LIMITS) -> None:
-        """`builds` may be shared by backends whose images have the same compilers."""
+    def __init__(self, pool: Pool, *, reuse: bool, compiling: Compiling) -> None:
         self.pool = pool
         self._reuse = reuse
-        self.builds = builds or Builds(BUILDS_BYTES)
-        self._build_limits = build_limits
+        self._compiling = compiling
         self._run_ids = itertools.count(1)
         self._harnesses: dict[bytes, None] = {}
         pool.warm = self._warm
@@ -106,7 +121,10 @@ class PooledBackend:
     @asynccontextmanager
     async def exchange(self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None) -> AsyncIterator[Exchange]:
         """One packed program in one slot, compiled before if need be; what `run`, `run_judged` and the executor stand on."""
-        if wire.language_in(kind, body) != wire.PYTHON:
+        language = wire.language_in(kind, body)
+        if language != wire.PYTHON:
+            if language.decode("ascii", "replace") not in self.info().languages:
+                raise ProgramRefused(f"these sandboxes run {', '.join(self.info().languages)}")
             body = await self._with_build(kind, body, deadline_s)
         async with self._lent(kind, body, memory_mb, deadline_s) as exchange:
             yield exchange
@@ -115,11 +133,11 @@ class PooledBackend:
         program = wire.unpack_run(body) if kind == wire.RUN else wire.unpack_judge(body)
         if program.built:
             return body
-        return wire.with_built(body, await self.builds.get(key_of(program), lambda: self._build(program, deadline_s)))
+        return wire.with_built(body, await self._compiling.builds.get(key_of(program), lambda: self._build(program, deadline_s)))
 
     async def _build(self, program: wire.RunBody | wire.JudgeBody, deadline_s: float | None) -> bytes:
         """Compile in a slot of its own, under the limits of compilers."""
-        limits = granted(program.language.decode("ascii", "replace"), self._build_limits)
+        limits = granted(program.language.decode("ascii", "replace"), self._compiling.limits)
         ask = wire.RunBody(0, 0, wire_limits(limits), program.source, [], program.files, [], program.language)
         async with self._lent(wire.BUILD, wire.pack_run(ask), limits.memory_mb, deadline_s) as exchange:
             frame = await exchange.next_frame()

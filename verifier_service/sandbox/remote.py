@@ -82,6 +82,8 @@ class RemoteBackend:
             isolation=str(known.get("isolation", "container")),
             runtime=str(known.get("runtime", "unknown")),
             slots=int(known.get("slots", 1)),
+            languages=tuple(map(str, known.get("languages", ()))) or ("python",),
+            versions={str(k): str(v) for k, v in known.get("versions", {}).items()},
             note=str(known.get("note", "")),
             details={"socket": str(self._path), **{str(k): str(v) for k, v in known.get("details", {}).items()}},
         )

@@ -15,15 +15,22 @@ from dataclasses import dataclass
 
 import docker.errors
 import requests.exceptions
+from docker.utils import parse_repository_tag
 
 import docker
 from verifier_service.sandbox import image
 from verifier_service.sandbox.bubblewrap_backend import BubblewrapBackend, BubblewrapSlots, try_bubblewrap
-from verifier_service.sandbox.contract import SandboxBackend
+from verifier_service.sandbox.builds import Builds
+from verifier_service.sandbox.contract import MIB, Limits, SandboxBackend
 from verifier_service.sandbox.docker_backend import CALL_TIMEOUT_S, ContainerTemplate, DockerBackend, DockerSlots
 from verifier_service.sandbox.pool import PoolEvents
+from verifier_service.sandbox.pooled import Compiling
+from verifier_service.sandbox.profiles import ProfiledBackend
 from verifier_service.sandbox.remote import RemoteBackend
 from verifier_service.settings import Settings
+
+BUILD_PROCESSES = 64
+BUILD_OUTPUT_BYTES = 64 << 10  # of what a compiler says
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,35 +74,77 @@ def prepare_image(settings: Settings, announce: Callable[[str], None]) -> None:
             image.ensure(client, settings.sandbox_image)
 
 
-def make_docker_backend(settings: Settings, events: PoolEvents | None = None) -> DockerBackend:
+def _compiling(settings: Settings) -> Compiling:
+    limits = Limits(
+        cpu_time_s=settings.code_build_cpu_s,
+        wall_time_s=2 * settings.code_build_cpu_s,
+        memory_mb=settings.code_build_memory_mb,
+        processes=BUILD_PROCESSES,
+        output_bytes=BUILD_OUTPUT_BYTES,
+        file_bytes=settings.code_build_tmpfs_mb * MIB,
+    )
+    return Compiling(limits, Builds(settings.code_build_cache_mb * MIB))
+
+
+def _slots(settings: Settings, profile: str) -> int:
+    own = settings.sandbox_other_slots if profile != "python" else None
+    return own or settings.sandbox_slots or core_count()
+
+
+def image_of(settings: Settings, profile: str) -> str:
+    """The name of a profile's image."""
+    if profile == "python":
+        return settings.sandbox_image
+    repository, tag = parse_repository_tag(settings.sandbox_image)
+    return f"{repository}-{profile}:{tag or 'latest'}"
+
+
+def make_docker_backend(settings: Settings, events: PoolEvents | None = None, profile: str = "python") -> DockerBackend:
+    """Slots of one profile."""
+    plain = profile == "python"
     template = ContainerTemplate(
-        image=settings.sandbox_image,
+        image=image_of(settings, profile),
+        profile=profile,
         runtime=settings.sandbox_runtime,
         memory_mb=settings.code_memory_mb,
         processes=settings.code_processes_ceiling,
-        tmpfs_mb=settings.sandbox_tmpfs_mb,
-        numpy_ahead=settings.sandbox_reuse == "reset",
+        tmpfs_mb=settings.sandbox_tmpfs_mb if plain else max(settings.sandbox_tmpfs_mb, settings.code_build_tmpfs_mb),
+        numpy_ahead=plain and settings.sandbox_reuse == "reset",
     )
     maker = DockerSlots(lambda: docker.from_env(timeout=CALL_TIMEOUT_S), template)
-    slots = settings.sandbox_slots or core_count()
+    slots = _slots(settings, profile)
     return DockerBackend(
         maker,
         slots=slots,
         spares=settings.sandbox_spares if settings.sandbox_reuse == "reset" else max(settings.sandbox_spares, slots),
         recycle_after=settings.sandbox_recycle_after,
         reuse=settings.sandbox_reuse == "reset",
+        compiling=_compiling(settings),
         events=events,
     )
 
 
+def make_docker_profiles(settings: Settings, events: PoolEvents | None = None) -> ProfiledBackend:
+    """Slots of all profiles that the settings name."""
+    return ProfiledBackend(
+        {profile: make_docker_backend(settings, events, profile) for profile in settings.sandbox_profiles.split(",")}
+    )
+
+
 def make_bubblewrap_backend(settings: Settings, events: PoolEvents | None = None) -> BubblewrapBackend:
-    maker = BubblewrapSlots(tmpfs_mb=settings.sandbox_tmpfs_mb, numpy_ahead=settings.sandbox_reuse == "reset")
+    """Slots with all languages that this machine has."""
+    several = settings.sandbox_profiles != "python"
+    maker = BubblewrapSlots(
+        tmpfs_mb=max(settings.sandbox_tmpfs_mb, settings.code_build_tmpfs_mb) if several else settings.sandbox_tmpfs_mb,
+        numpy_ahead=settings.sandbox_reuse == "reset",
+    )
     return BubblewrapBackend(
         maker,
         slots=settings.sandbox_slots or core_count(),
         spares=settings.sandbox_spares,
         recycle_after=settings.sandbox_recycle_after,
         reuse=settings.sandbox_reuse == "reset",
+        compiling=_compiling(settings),
         events=events,
     )
 
@@ -113,7 +162,7 @@ async def choose_backend(settings: Settings, events: PoolEvents | None = None) -
     if wish in ("auto", "docker"):
         engine = await asyncio.to_thread(lack_of_engine)
         if engine is None:
-            return BackendChoice(make_docker_backend(settings, events), "")
+            return BackendChoice(make_docker_profiles(settings, events), "")
         if wish == "docker":
             return BackendChoice(None, f"{engine}; start one (scripts/docker-engine.sh) or let this user use it")
     return await _bubblewrap(settings, events, engine)

@@ -23,10 +23,10 @@ from verifier_service.api.compat.sandbox_fusion import exit_status
 from verifier_service.api.problems import RequestRefused, problem_response
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import Ending, ProgramRefused
+from verifier_service.sandbox.ranges import defaults
 from verifier_service.scoring.runs import BringsSandboxDown, Run, Runs
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline
-from verifier_service.verifiers.code.limits import defaults
 
 router = APIRouter(tags=["code-judge"])
 

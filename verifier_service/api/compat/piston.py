@@ -29,10 +29,10 @@ from verifier_service.api.compat.languages import ALIASES, COMPILED, language_of
 from verifier_service.api.problems import RequestRefused
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import MIB, Ending, Limits, ProgramRefused, Termination
+from verifier_service.sandbox.ranges import ceilings, defaults
 from verifier_service.scoring.runs import Run, Runs
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline
-from verifier_service.verifiers.code.limits import ceilings, defaults
 
 router = APIRouter(tags=["piston"])
 

@@ -35,11 +35,12 @@ from verifier_service.api.compat.special_judge import judge_all
 from verifier_service.api.problems import RequestRefused
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import ProgramRefused
+from verifier_service.sandbox.ranges import defaults
 from verifier_service.scoring.runs import Run, Runs
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline
 from verifier_service.verifiers.code.extract import extract_program
-from verifier_service.verifiers.code.limits import defaults, resolve
+from verifier_service.verifiers.code.limits import resolve
 
 router = APIRouter(tags=["ScaleBox"])
 

@@ -1,0 +1,166 @@
+"""One backend over several: each profile of images has slots of its own, and a program goes to the smallest that has its
+language.
+
+The first profile (Python) is the sandbox: it starts with `start`, or `start` fails. The others come up behind it, since
+their images take minutes to build at the first time; a program that needs one waits for it, for as long as its deadline
+allows, or is told at once why it can't be had. What can't be had is tried again for as long as the backend lives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import structlog
+
+from verifier_service.sandbox.contract import (
+    BackendInfo,
+    JudgedProgram,
+    Limits,
+    Program,
+    ProgramRefused,
+    SandboxFault,
+    SlotWaitTimeout,
+)
+from verifier_service.sandbox.execution import Exchange, JudgedProgramExecution, ProgramExecution
+from verifier_service.sandbox.pooled import PooledBackend
+from verifier_service.sandbox.runner import wire
+from verifier_service.sandbox.runner.languages import LANGUAGES, PROFILES
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 15.0, 600.0
+
+log = structlog.get_logger(__name__)
+
+
+class _Profile:
+    """One profile's backend and how far it has come."""
+
+    def __init__(self, name: str, backend: PooledBackend) -> None:
+        self.name = name
+        self.backend = backend
+        self.trouble = ""  # why it isn't ready, once it has failed
+        self.changed = asyncio.Event()  # it became ready, or failed
+        self.ready = False
+
+    def languages(self) -> tuple[str, ...]:
+        """What it runs; before its first slot has told, what the table says."""
+        if self.ready:
+            return self.backend.info().languages
+        here = PROFILES[: PROFILES.index(self.name) + 1]
+        return tuple(row.name for row in LANGUAGES.values() if row.profile in here)
+
+
+class ProfiledBackend:
+    """Implements SandboxBackend.
+
+    Args:
+        backends: by profile, smallest first.
+    """
+
+    def __init__(self, backends: Mapping[str, PooledBackend]) -> None:
+        self._profiles = [_Profile(name, backend) for name, backend in backends.items()]
+        self._bringing_up: list[asyncio.Task[None]] = []
+
+    # --- life
+
+    async def start(self) -> None:
+        """Start the first profile, and begin with the others. Raises SandboxFault."""
+        first, *others = self._profiles
+        await first.backend.start()
+        first.ready = True
+        if not self._bringing_up:
+            self._bringing_up = [asyncio.create_task(self._bring_up(profile)) for profile in others]
+
+    async def aclose(self) -> None:
+        for task in self._bringing_up:
+            task.cancel()
+        await asyncio.gather(*self._bringing_up, return_exceptions=True)
+        self._bringing_up = []
+        for profile in self._profiles:
+            profile.ready = False
+            await profile.backend.aclose()
+
+    async def _bring_up(self, profile: _Profile) -> None:
+        pause_s = FIRST_PAUSE_S
+        while True:
+            try:
+                await profile.backend.start()
+            except SandboxFault as fault:
+                profile.trouble = f"the sandboxes of profile {profile.name} can't be had: {fault}"
+                profile.changed.set()
+                log.warning("a profile's sandboxes could not be started", profile=profile.name, error=str(fault))
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+                continue
+            profile.ready, profile.trouble = True, ""
+            profile.changed.set()
+            log.info("a profile's sandboxes are ready", profile=profile.name, languages=profile.languages())
+            return
+
+    # --- facts
+
+    def info(self) -> BackendInfo:
+        first, *others = self._profiles
+        info = first.backend.info()
+        languages = dict.fromkeys(name for profile in self._profiles for name in profile.languages())
+        versions = {k: v for profile in reversed(self._profiles) for k, v in profile.backend.info().versions.items()}
+        states = {f"profile {p.name}": "ready" if p.ready else p.trouble or "being prepared" for p in others}
+        return replace(info, languages=tuple(languages), versions=versions, details={**info.details, **states})
+
+    def _having(self, language: str) -> _Profile:
+        """The smallest profile that has a language. Raises ProgramRefused."""
+        for profile in self._profiles:
+            if language in profile.languages():
+                return profile
+        raise ProgramRefused(f"there is no {language[:40]} here; there is {', '.join(self.info().languages)}")
+
+    async def _ready(self, language: str, deadline_s: float | None) -> PooledBackend:
+        """Raises ProgramRefused, SandboxFault, SlotWaitTimeout."""
+        profile = self._having(language)
+        if not profile.ready and not profile.trouble and profile is not self._profiles[0]:
+            try:
+                async with asyncio.timeout(deadline_s):
+                    await profile.changed.wait()
+            except TimeoutError:
+                raise SlotWaitTimeout(f"the sandboxes for {language} are still being prepared") from None
+        if profile.trouble:
+            raise SandboxFault(profile.trouble)
+        return profile.backend
+
+    async def probe(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for profile in self._profiles:
+            if profile.ready:
+                found |= await profile.backend.probe()
+        return found
+
+    # --- programs
+
+    @asynccontextmanager
+    async def run(self, program: Program, limits: Limits, *, deadline_s: float | None = None) -> AsyncIterator[ProgramExecution]:
+        backend = await self._ready(program.language, deadline_s)
+        async with backend.run(program, limits, deadline_s=deadline_s) as execution:
+            yield execution
+
+    @asynccontextmanager
+    async def run_judged(
+        self,
+        program: JudgedProgram,
+        limits: Limits,
+        *,
+        judge_limits: Limits | None = None,
+        deadline_s: float | None = None,
+    ) -> AsyncIterator[JudgedProgramExecution]:
+        backend = await self._ready(program.language, deadline_s)
+        async with backend.run_judged(program, limits, judge_limits=judge_limits, deadline_s=deadline_s) as execution:
+            yield execution
+
+    @asynccontextmanager
+    async def exchange(self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None) -> AsyncIterator[Exchange]:
+        """A packed program, for the executor."""
+        language = wire.language_in(kind, body).decode("ascii", "replace")
+        backend = await self._ready(language, deadline_s)
+        async with backend.exchange(kind, body, memory_mb, deadline_s) as exchange:
+            yield exchange
