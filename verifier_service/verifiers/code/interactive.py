@@ -37,7 +37,8 @@ from verifier_service.verifiers.code.task import CodeTask
 INTERACTOR_LANGUAGES = ("python",)
 JUDGE_GRACE_S = 3.0  # the interactor outlives the submission's wall limit, to see its output end
 EXCHANGE_BYTES = 16 * MIB  # of payloads that go to a slot at once
-WAITED_SHARE = 0.5  # of the wall time: so long without a byte, and without work, is waiting
+WAITED_SHARE, IDLE_SHARE = 0.5, 0.1  # of the wall time: a wait so long, beside so little work, was on both sides
+HOG_SHARE = 0.5  # of the memory that both share: who has taken more is to blame for its end
 JUDGE_LIMITS = {
     Ending.CPU_TIME: Outcome.TIME_LIMIT_EXCEEDED,
     Ending.WALL_TIME: Outcome.TIME_LIMIT_EXCEEDED,
@@ -70,8 +71,8 @@ class Conversation:
                 self.decided = frame
         self.tail = frame["tail"].encode("latin-1") if "tail" in frame else self.tail
 
-    def outcome(self, end: JudgedTermination) -> tuple[Outcome, str]:
-        """The case's outcome and a word on it.
+    def outcome(self, end: JudgedTermination, memory_mb: int) -> tuple[Outcome, str]:
+        """The case's outcome and a word on it; `memory_mb` is what both may use together.
 
         Raises:
             TaskFault: the interactor is broken.
@@ -79,6 +80,8 @@ class Conversation:
         """
         submission, failure = end.submission, _failure_of(end.submission)
         if self.met is None:
+            if failure is not None and submission.ending is not Ending.EXITED:
+                return failure, how_it_ended(submission)  # in its compilation, which took the judge with it
             raise InfrastructureFault(f"the judge failed: {end.judge.ending}, {how_it_ended(end.judge)}")
         if not self.met["compiles"]:
             return Outcome.COMPILE_ERROR, ""
@@ -87,9 +90,7 @@ class Conversation:
         if self.flooded:
             return Outcome.OUTPUT_LIMIT_EXCEEDED, ""
         if self.decided is None:
-            if failure is not None:
-                return failure, how_it_ended(submission)
-            return self._without_decision(end.judge)
+            return self._without_decision(end.judge, submission, memory_mb)
         self._check_interactor(self.decided)
         if self.decided["accepted"]:
             return (Outcome.CORRECT, "") if failure is None else (failure, self._after_acceptance(submission))
@@ -108,12 +109,17 @@ class Conversation:
             how = "accepts" if decided["accepted"] else "rejects"
             raise TaskFault(f"the task's interactor {how} without having read anything of the program")
 
-    def _without_decision(self, judge: Termination) -> tuple[Outcome, str]:
+    def _without_decision(self, judge: Termination, submission: Termination, memory_mb: int) -> tuple[Outcome, str]:
         """The interactor's process ended in another way than by the end of its program."""
-        if judge.ending is Ending.SIGNALLED and not self.heard:
+        hog = judge.ending is Ending.MEMORY and judge.memory_mb > HOG_SHARE * memory_mb
+        if not self.heard and (hog or judge.ending in (Ending.CPU_TIME, Ending.WALL_TIME)):
+            raise TaskFault("the task's interactor came to its limits before it had read anything of the program")
+        if (failure := _failure_of(submission)) is not None:
+            return failure, how_it_ended(submission)
+        if not self.heard and judge.ending is Ending.SIGNALLED:
             raise InfrastructureFault(f"the judge failed: {how_it_ended(judge)}")
         if not self.heard:
-            raise TaskFault("the task's interactor came to its limits, or left, before it had read anything of the program")
+            raise TaskFault("the task's interactor left before it had read anything of the program")
         if judge.ending in JUDGE_LIMITS:
             return JUDGE_LIMITS[judge.ending], "the interactor came to its own limit with this program's output"
         if judge.ending is Ending.EXITED and judge.exit_code == 0:
@@ -128,7 +134,7 @@ class Conversation:
         """For a program that ran out of time with the interactor waiting for it, where it was likely waiting, too."""
         assert self.decided is not None
         waited_s = self.decided["waited_s"]
-        idle = submission.cpu_s < WAITED_SHARE * submission.wall_s
+        idle = submission.cpu_s < IDLE_SHARE * submission.wall_s
         if submission.ending is not Ending.WALL_TIME or waited_s < WAITED_SHARE * submission.wall_s or not idle:
             return ""
         got = self.decided["received"]
@@ -189,7 +195,7 @@ async def _run(
                 continue
             if second_chance is not None and second_chance.is_due(event.submission, limits, deadline):
                 return True
-            _take(tally, conversation, event)
+            _take(tally, conversation, event, limits.memory_mb)
             if _stops(task, tally):
                 break
             conversation = Conversation()
@@ -197,8 +203,8 @@ async def _run(
     return False
 
 
-def _take(tally: Tally, conversation: Conversation, end: JudgedTermination) -> None:
-    outcome, note = conversation.outcome(end)
+def _take(tally: Tally, conversation: Conversation, end: JudgedTermination, memory_mb: int) -> None:
+    outcome, note = conversation.outcome(end, memory_mb)
     said = replace(end.submission, stdout=conversation.tail)
     tally.add(test_result(outcome, said), note, end.submission.tamper)
 

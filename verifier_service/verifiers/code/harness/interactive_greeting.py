@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-COMPILES, COMPILES_NOT = b"R", b"C"  # the submission's one byte, for which the judge gives it the ends of two pipes
+COMPILES, COMPILES_NOT = b"R", b"C"  # the submission's one byte, which the judge answers with the ends of two pipes

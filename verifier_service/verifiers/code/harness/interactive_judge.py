@@ -171,24 +171,26 @@ def _file_of(text: str) -> str:
 def _meet_submission(channel_fd: int, report: ReportFrame) -> bool:
     """Join the two by pipes, on this side as stdin and stdout; False if the submission does not get as far as to run."""
     channel = socket.socket(fileno=channel_fd)
+    try:
+        answer = channel.recv(1)
+    except ConnectionResetError:
+        answer = b""
+    report({"kind": "met", "compiles": answer != COMPILES_NOT, "left": not answer})  # before any of it can run
+    if answer != COMPILES:
+        return False
     hear, their_stdout = os.pipe()
     their_stdin, say = os.pipe()
     for fd in (their_stdin, their_stdout):
         os.fchmod(fd, 0o666)  # as /dev/stdin and /dev/stdout they can be opened anew by their user, and reached by nobody else
     with suppress(BrokenPipeError, ConnectionResetError):
         socket.send_fds(channel, [b"P"], [their_stdin, their_stdout])
-    try:
-        answer = channel.recv(1)
-    except ConnectionResetError:
-        answer = b""
     channel.close()
+    os.close(their_stdin)
+    os.close(their_stdout)
     for end, standard in ((hear, 0), (say, 1)):
         os.dup2(end, standard)
         os.close(end)
-    os.close(their_stdin)
-    os.close(their_stdout)
-    report({"kind": "met", "compiles": answer != COMPILES_NOT, "left": not answer})
-    return answer == COMPILES
+    return True
 
 
 def _take_stdio(conversation: Conversation) -> io.TextIOWrapper:
