@@ -11,7 +11,8 @@ from . import wire
 from .zygote import ENDED, pack_message, send_order
 
 SELF = os.getuid()
-PIPE_BYTES = 1 << 16  # what a new pipe takes without a reader
+PIPE_BYTES = 1 << 16  # what a new pipe usually takes without a reader
+LEAST_PIPE_BYTES = 1 << 12  # and what it takes where this user's pipes have used up the kernel's allowance
 STDERR_SLACK = 16  # times the output limit that a program may write to stderr, of which one time is kept
 
 
@@ -91,7 +92,7 @@ class Child:
         self.limits = limits
         self.room = limits.output_bytes
         self.stderr_room, self.stderr_slack = limits.output_bytes, STDERR_SLACK * limits.output_bytes
-        if len(stdin) > PIPE_BYTES:
+        if len(stdin) > LEAST_PIPE_BYTES:
             os.set_blocking(self.stdin, False)
         self.pending_input = memoryview(stdin)
         self.feed()
