@@ -91,7 +91,7 @@ class Conversation:
 
 
 class FromSubmission(io.RawIOBase):
-    """The interactor's stdin. What it has printed is on its way before it waits."""
+    """The interactor's stdin. What it has printed is on its way before it waits, unless another thread may be printing."""
 
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
@@ -104,7 +104,7 @@ class FromSubmission(io.RawIOBase):
         return 0
 
     def readinto(self, buffer: Any) -> int | None:
-        if self.tied is not None and not self.tied.closed:
+        if self.tied is not None and not self.tied.closed and threading.active_count() == 1:
             self.tied.flush()
         return self.conversation.hear(buffer)
 
