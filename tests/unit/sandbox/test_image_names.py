@@ -53,7 +53,7 @@ class Engine:
 
 
 def ensure_with(engine: Any, digest: str, monkeypatch: pytest.MonkeyPatch, tag: str = TAG) -> str:
-    monkeypatch.setattr(image, "context_digest", lambda: digest * 64)
+    monkeypatch.setattr(image, "context_digest", lambda _profile: digest * 64)
     found = image.ensure(engine, tag)
     assert engine.get(tag).labels[image.DIGEST_LABEL] == digest * 64
     return found
@@ -73,9 +73,9 @@ def test_an_image_kept_aside_counts_as_there_and_one_of_other_sources_does_not(m
     engine: Any = Engine()
     ensure_with(engine, "a", monkeypatch)
     ensure_with(engine, "b", monkeypatch)
-    monkeypatch.setattr(image, "context_digest", lambda: "a" * 64)
+    monkeypatch.setattr(image, "context_digest", lambda _profile: "a" * 64)
     assert image.is_current(engine, TAG)
-    monkeypatch.setattr(image, "context_digest", lambda: "c" * 64)
+    monkeypatch.setattr(image, "context_digest", lambda _profile: "c" * 64)
     assert not image.is_current(engine, TAG)
 
 

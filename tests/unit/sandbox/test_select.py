@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from verifier_service.sandbox import select
-from verifier_service.sandbox.docker_backend import DockerBackend
+from verifier_service.sandbox.profiles import ProfiledBackend
 from verifier_service.sandbox.remote import RemoteBackend
 from verifier_service.settings import Settings
 
@@ -29,7 +30,7 @@ async def test_the_executor_is_taken_when_its_socket_is_set(tmp_path: Path) -> N
 async def test_an_engine_that_answers_is_taken_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(select, "lack_of_engine", lambda: None)
     choice = await select.choose_backend(Settings())
-    assert isinstance(choice.backend, DockerBackend)
+    assert isinstance(choice.backend, ProfiledBackend)
 
 
 async def test_without_engine_and_bubblewrap_the_reason_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,3 +59,21 @@ async def test_bubblewrap_that_does_not_work_is_told_with_its_own_words(monkeypa
     choice = await select.choose_backend(Settings(sandbox="bubblewrap"))
     assert choice.backend is None
     assert "No permissions" in choice.reason
+
+
+def test_each_profile_has_an_image_of_its_own_name() -> None:
+    settings = Settings(sandbox_image="registry.example:5000/team/runner:v3")
+    assert select.image_of(settings, "python") == "registry.example:5000/team/runner:v3"
+    assert select.image_of(settings, "compiled") == "registry.example:5000/team/runner-compiled:v3"
+
+
+def test_slots_of_the_larger_profiles_may_be_fewer() -> None:
+    settings = Settings(sandbox_slots=6, sandbox_other_slots=2)
+    assert select.make_docker_backend(settings, profile="python").pool.slots == 6
+    assert select.make_docker_backend(settings, profile="compiled").pool.slots == 2
+
+
+@pytest.mark.parametrize("profiles", ["", "compiled", "python,full,compiled", "python,rust", "python,"])
+def test_profiles_that_make_no_sense_are_refused(profiles: str) -> None:
+    with pytest.raises(ValidationError):
+        Settings(sandbox_profiles=profiles)

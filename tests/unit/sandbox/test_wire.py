@@ -23,14 +23,20 @@ blobs = st.binary(max_size=50)
 def test_a_program_comes_back_as_it_was_packed(
     run_id: int, source: bytes, args: list[bytes], stdins: list[bytes], files: list[tuple[bytes, bytes]]
 ) -> None:
-    run = wire.RunBody(run_id, 3, LIMITS, source, args, files, stdins)
-    assert wire.unpack_run(wire.pack_run(run)) == run
+    run = wire.RunBody(run_id, 3, LIMITS, source, args, files, stdins, b"rust")
+    packed = wire.pack_run(run)
+    assert wire.unpack_run(packed) == run
+    assert wire.language_in(wire.RUN, packed) == b"rust"
+    assert wire.unpack_run(wire.with_built(packed, b"built")) == run._replace(built=b"built")
 
 
 @given(blobs, st.lists(blobs, max_size=4))
 def test_a_judged_program_comes_back_as_it_was_packed(source: bytes, payloads: list[bytes]) -> None:
-    run = wire.JudgeBody(7, 0, LIMITS, LIMITS._replace(processes=1), source, b"sub", b"judge", [(b"f", b"d")], payloads)
-    assert wire.unpack_judge(wire.pack_judge(run)) == run
+    run = wire.JudgeBody(7, 0, LIMITS, LIMITS._replace(processes=1), source, b"sub", b"judge", [(b"f", b"d")], payloads, b"go")
+    packed = wire.pack_judge(run)
+    assert wire.unpack_judge(packed) == run
+    assert wire.language_in(wire.JUDGE, packed) == b"go"
+    assert wire.unpack_judge(wire.with_built(packed, b"built")) == run._replace(built=b"built")
 
 
 def test_terminations_and_the_end_come_back() -> None:

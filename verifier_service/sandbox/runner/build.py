@@ -79,17 +79,18 @@ def collect(folder: str, without: set[bytes]) -> list[BuiltFile]:
     waiting = [(b"", 0)]
     while waiting:
         prefix, depth = waiting.pop()
-        for entry in os.scandir(os.path.join(os.fsencode(folder), prefix)):
-            path = prefix + entry.name
-            kept = path not in without and not entry.name.startswith(b".")
-            if kept and entry.is_dir(follow_symlinks=False) and depth < MOST_DEPTH:
-                waiting.append((path + b"/", depth + 1))
-            elif kept and entry.is_file(follow_symlinks=False):
-                executable, data = _read(entry.path, room)
-                room -= len(data)
-                files.append(BuiltFile(path, executable, data))
-                if len(files) > MOST_FILES:
-                    raise TooLarge(f"more than {MOST_FILES} files")
+        with os.scandir(os.path.join(os.fsencode(folder), prefix)) as entries:
+            for entry in entries:
+                path = prefix + entry.name
+                kept = path not in without and not entry.name.startswith(b".")
+                if kept and entry.is_dir(follow_symlinks=False) and depth < MOST_DEPTH:
+                    waiting.append((path + b"/", depth + 1))
+                elif kept and entry.is_file(follow_symlinks=False):
+                    executable, data = _read(entry.path, room)
+                    room -= len(data)
+                    files.append(BuiltFile(path, executable, data))
+                    if len(files) > MOST_FILES:
+                        raise TooLarge(f"more than {MOST_FILES} files")
     return files
 
 

@@ -125,8 +125,8 @@ class Slot:
         def harvest() -> None:
             try:
                 made.extend(build.collect(WORK, {name for name, _ in given}))
-            except build.TooLarge as error:
-                trouble.append(f"the compiler made {error}")
+            except (build.TooLarge, OSError) as error:
+                trouble.append(f"the compiler made what can't be kept: {error}")
 
         self.harvest = harvest
         try:
