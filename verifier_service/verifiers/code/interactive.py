@@ -159,8 +159,9 @@ async def run_interactive(
         payloads = _payloads(tests, tests.cases[done:], task.limits)
         starved = await _run(backend, task, source, payloads, tally, deadline, second_chance)
         if starved:
+            payload = payloads[len(tally.results) - done]
             async with second_chance.alone:
-                await _run(backend, task, source, payloads[:1], tally, deadline, None)
+                await _run(backend, task, source, [payload], tally, deadline, None)
         if len(tally.results) == done or _stops(task, tally):
             break
     return tally
