@@ -100,7 +100,11 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Termination:
-    """What one case did. Output is what came before the end, cut at the output limit."""
+    """What one case did. Output is what came before the end, cut at the output limit.
+
+    Of a COMPILE_ERROR, `exit_code` is None where a limit ended the compiler, and `signal` then SIGXCPU for time, else SIGKILL:
+    that may come out otherwise next time.
+    """
 
     ending: Ending
     exit_code: int | None

@@ -141,6 +141,9 @@ class Slot:
                 told = end._replace(
                     ending="compile_error", exit_code=1, signal=0, stdout=b"", stderr=end.stdout + end.stderr + message
                 )
+                if end.ending != "exited":
+                    by_time = end.ending in ("cpu_time", "wall_time")
+                    told = told._replace(exit_code=-1, signal=int(signal.SIGXCPU if by_time else signal.SIGKILL))
                 built = build.pack_failure(told, by_limit=end.ending != "exited")
             else:
                 built = build.pack(made)
