@@ -5,6 +5,7 @@ verdict. What is still empty is cut into chunks by bytes and by work; a job that
 result is built from the slots (`View`), so that neither order nor length can change on the way.
 
 Bodies are joined from JSON encoded once: the bytes that are counted are the bytes that are sent, retries encode nothing.
+What is done for each completion is kept to a few plain statements: a step has ten thousand of them.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
@@ -28,6 +29,7 @@ from verifier_protocol import (
     Group,
     GroupResult,
     GroupStats,
+    MathSpec,
     StdinTests,
     UnscoredReason,
     UnscoredVerdict,
@@ -62,7 +64,7 @@ class Item:
     text: str
     verdicts: list[Verdict | None]
     origin: tuple[int, int]
-    copies: int = 0
+    copies: int = 1
     body: bytes = b""
 
     def lacking(self) -> int:
@@ -77,21 +79,25 @@ class Item:
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """Everything that is to be verified in one way."""
+    """Everything that is to be verified in one way. `views` are its groups, of which the first `answered` have results."""
 
     specs: list[VerifierSpec]
     spec_bodies: list[bytes]
     work: list[float]
     items: dict[str, Item]
+    keys: list[bytes] = field(default_factory=list)  # of the specs, in the cache; made when they are needed
+    views: list[View] = field(default_factory=list)
+    answered: int = 0
 
 
 @dataclass(slots=True, eq=False)
 class View:
-    """A group, and the item of each of its completions."""
+    """A group, the item of each of its completions, and its result once every slot is filled."""
 
     group: Group
     job: Job
     items: list[Item]
+    result: GroupResult | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -134,8 +140,10 @@ def replace_surrogates(text: str) -> str:
 def encode_spec(spec: VerifierSpec, path: str) -> bytes:
     """A verifier's spec as JSON, only what was set: an older service need not know fields that nobody uses."""
     try:
+        if isinstance(spec, MathSpec | FormatSpec):  # no field of theirs can hold NaN, which to_json would write as null
+            return spec.model_dump_json(exclude_unset=True).encode()
         return json.dumps(spec.model_dump(exclude_unset=True), ensure_ascii=False, allow_nan=False).encode()
-    except UnicodeEncodeError:
+    except (UnicodeEncodeError, PydanticSerializationError):
         raise RequestRefused(f"{path} holds half of a surrogate pair, which JSON can't carry", field=path) from None
     except ValueError:
         raise RequestRefused(f"{path} holds NaN or an infinity, which JSON can't carry", field=path) from None
@@ -158,15 +166,21 @@ def make_views(groups: Iterable[Group]) -> list[View]:
     for index, group in enumerate(groups):
         specs = group.verifiers
         bodies = [encode_spec(spec, f"groups[{index}].verifiers[{v}]") for v, spec in enumerate(specs)]
-        job = jobs.setdefault(tuple(bodies), Job(specs, bodies, [work_of(spec) for spec in specs], {}))
+        job = jobs.get(key := tuple(bodies))
+        if job is None:
+            job = jobs[key] = Job(specs, bodies, [work_of(spec) for spec in specs], {})
         view = View(group, job, [])
+        items = job.items
+        blank: list[Verdict | None] = [None] * len(specs)
         for n, completion in enumerate(group.completions):
             text = completion_text(completion)
-            item = job.items.get(text)
+            item = items.get(text)
             if item is None:
-                item = job.items[text] = Item(text, [None] * len(specs), (index, n))
-            item.copies += 1
+                item = items[text] = Item(text, blank.copy(), (index, n))
+            else:
+                item.copies += 1
             view.items.append(item)
+        job.views.append(view)
         views.append(view)
     return views
 
@@ -178,8 +192,13 @@ def jobs_of(views: Iterable[View]) -> list[Job]:
 def missing_pieces(job: Job, items: Iterable[Item]) -> list[Piece]:
     """Items with an empty slot, those that lack the same verifiers together."""
     by_verifiers: dict[tuple[int, ...], list[Item]] = {}
+    blank: list[Verdict | None] = [None] * len(job.specs)
+    everything = tuple(range(len(job.specs)))
     for item in items:
-        missing = tuple(v for v, verdict in enumerate(item.verdicts) if verdict is None)
+        if item.verdicts == blank:
+            missing = everything
+        else:
+            missing = tuple([v for v, verdict in enumerate(item.verdicts) if verdict is None])
         if missing:
             by_verifiers.setdefault(missing, []).append(item)
     return [Piece(job, verifiers, members) for verifiers, members in by_verifiers.items()]
@@ -195,14 +214,15 @@ def cut_chunks(pieces: Iterable[Piece], max_bytes: int, max_work: float) -> Iter
         item_work = sum(piece.job.work[v] for v in piece.verifiers)
         part: list[Item] = []
         for item in piece.items:
-            added = len(item.encoded()) + ITEM_OVERHEAD_BYTES + (0 if part else head)
+            item_bytes = len(item.body or item.encoded()) + ITEM_OVERHEAD_BYTES
+            added = item_bytes if part else item_bytes + head
             full = size + added > max_bytes or work + item_work > max_work or len(chunk) >= MAX_GROUPS
             if full and (chunk or part):
                 if part:
                     chunk.append(Piece(piece.job, piece.verifiers, part))
                 yield chunk
                 chunk, part, size, work = [], [], BODY_OVERHEAD_BYTES, 0.0
-                added = len(item.encoded()) + ITEM_OVERHEAD_BYTES + head
+                added = item_bytes + head
             part.append(item)
             size += added
             work += item_work
@@ -241,8 +261,8 @@ def encode_chunk(chunk: Chunk, deadline_s: float, tag: str) -> bytes:
     """
     groups = []
     for position, piece in enumerate(chunk):
-        completions = b",".join(item.encoded() for item in piece.items)
-        specs = b",".join(piece.job.spec_bodies[v] for v in piece.verifiers)
+        completions = b",".join([item.body or item.encoded() for item in piece.items])
+        specs = b",".join([piece.job.spec_bodies[v] for v in piece.verifiers])
         groups.append(b'{"id":"%s","completions":[%s],"verifiers":[%s]}' % (group_id(tag, position).encode(), completions, specs))
     return b'{"groups":[%s],"deadline_s":%s}' % (b",".join(groups), repr(round(deadline_s, 3)).encode())
 
@@ -283,8 +303,10 @@ def reward_of(specs: Sequence[VerifierSpec], verdicts: Sequence[Verdict]) -> tup
     for spec, verdict in zip(specs, verdicts, strict=True):
         if verdict.status == "unscored":
             return None, False
-        terms.append(spec.weight * verdict.score)
-        passed = passed and verdict.score == 1.0
+        score = verdict.score
+        terms.append(spec.weight * score)
+        if score != 1.0:
+            passed = False
     return math.fsum(terms), passed
 
 
@@ -306,17 +328,28 @@ def stats_of(rewards: Sequence[float | None], passed: int) -> GroupStats:
 def result_of(view: View) -> GroupResult:
     """The group's result: verdict i answers completion i. Every slot must be filled."""
     specs = view.job.specs
-    judged: dict[int, tuple[list[Verdict], float | None, bool]] = {}
-    rows = []
+    verdicts = []
+    rewards = []
+    passed = 0
     for item in view.items:
-        row = judged.get(id(item))
-        if row is None:
-            filled = [verdict for verdict in item.verdicts if verdict is not None]
-            assert len(filled) == len(specs)
-            row = judged[id(item)] = (filled, *reward_of(specs, filled))
-        rows.append(row)
-    verdicts = [row[0] for row in rows]
-    rewards = [row[1] for row in rows]
-    stats = stats_of(rewards, sum([row[2] for row in rows]))
+        row = cast("list[Verdict]", item.verdicts.copy())
+        reward, full = reward_of(specs, row)
+        verdicts.append(row)
+        rewards.append(reward)
+        passed += full
     # Not validated again: all of it was made of validated verdicts, a few lines above.
-    return GroupResult.model_construct(id=view.group.id, rewards=rewards, verdicts=verdicts, stats=stats)
+    return GroupResult.model_construct(id=view.group.id, rewards=rewards, verdicts=verdicts, stats=stats_of(rewards, passed))
+
+
+def answer_views(job: Job) -> Iterator[View]:
+    """Give results to those of the job's groups that can have them, in order, up to the first that still lacks a verdict.
+
+    Called after each answer, it builds results while other requests are under way.
+    """
+    while job.answered < len(job.views):
+        view = job.views[job.answered]
+        if not all(all(item.verdicts) for item in view.items):  # a verdict is true, an empty slot is not
+            return
+        view.result = result_of(view)
+        job.answered += 1
+        yield view

@@ -11,10 +11,12 @@ Verdicts are kept as JSON: bytes are small, and the garbage collector of a train
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import time
 from collections import OrderedDict
+from collections.abc import Iterable
+
+from pydantic import TypeAdapter
 
 from verifier_protocol import Outcome, ScoredVerdict, Verdict, VerifierId, VerifierSpec
 
@@ -22,12 +24,13 @@ log = logging.getLogger(__name__)
 
 MOST_BEGUN = 4096
 UNSTABLE_OUTCOMES = frozenset({Outcome.TIME_LIMIT_EXCEEDED})
+_VERDICT = TypeAdapter(ScoredVerdict)
 
 
 def spec_key(spec: VerifierSpec) -> bytes:
     """A digest of everything in the spec that can change a score."""
-    content = spec.model_dump(exclude={"weight"}, exclude_unset=True)
-    return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).digest()
+    content = spec.model_dump_json(exclude={"weight"}, exclude_unset=True)
+    return hashlib.blake2b(content.encode(), digest_size=16).digest()
 
 
 class VerdictCache:
@@ -55,6 +58,16 @@ class VerdictCache:
             self._announce(kind, known[0], verifier)
         self._versions[kind] = (verifier, time.monotonic())
 
+    def learn_all(self, verdicts: Iterable[Verdict]) -> None:
+        """As `learn`, of the verifiers of an answer: most say the same as the one before."""
+        last: dict[str, tuple[str, str]] = {}
+        for verdict in verdicts:
+            verifier = verdict.verifier
+            said = (verifier.name, verifier.version)
+            if last.get(verdict.kind) != said:
+                self.learn(verdict.kind, verifier)
+                last[verdict.kind] = said
+
     def _announce(self, kind: str, old: VerifierId, new: VerifierId) -> None:
         if (kind, new) not in self._announced:
             self._announced.add((kind, new))
@@ -77,30 +90,40 @@ class VerdictCache:
     def get(self, kind: str, spec: bytes, text: str) -> ScoredVerdict | None:
         if not self.may_have(kind, spec):
             return None
-        key = self._key(self._versions[kind][0], spec, text)
+        key = _key(self._beginning(self._versions[kind][0], spec), text)
         kept = self._verdicts.get(key)
         if kept is None:
             return None
         self._verdicts.move_to_end(key)
-        return ScoredVerdict.model_validate_json(kept)
+        return _VERDICT.validate_json(kept).model_copy(update={"cached": True})
 
-    def put(self, spec: bytes, text: str, verdict: Verdict) -> None:
-        if not self.enabled or not isinstance(verdict, ScoredVerdict) or verdict.outcome in UNSTABLE_OUTCOMES:
-            return
-        key = self._key(verdict.verifier, spec, text)
-        body = verdict.model_dump_json(exclude_none=True, exclude={"cached"})
-        self._verdicts[key] = b'{"cached":true,' + body.encode()[1:]
-        self._verdicts.move_to_end(key)
+    def put_all(self, spec: bytes, judged: Iterable[tuple[str, Verdict | None]]) -> None:
+        """Keep what may be kept of the verdicts by one spec, each with the completion that it judges."""
+        version, beginning = None, None
+        for text, verdict in judged:
+            if not isinstance(verdict, ScoredVerdict) or verdict.outcome in UNSTABLE_OUTCOMES:
+                continue
+            verifier = verdict.verifier
+            if beginning is None or (verifier.name, verifier.version) != version:
+                version, beginning = (verifier.name, verifier.version), self._beginning(verifier, spec)
+            key = _key(beginning, text)
+            self._verdicts[key] = _VERDICT.dump_json(verdict, exclude_none=True)
+            self._verdicts.move_to_end(key)
         while len(self._verdicts) > self._entries:
             self._verdicts.popitem(last=False)
 
-    def _key(self, verifier: VerifierId, spec: bytes, text: str) -> bytes:
+    def _beginning(self, verifier: VerifierId, spec: bytes) -> hashlib.blake2b:
+        """What the keys of all completions have in common, digested once."""
         question = (verifier.name, verifier.version, spec)
         begun = self._begun.get(question)
         if begun is None:
             if len(self._begun) >= MOST_BEGUN:
                 self._begun.clear()  # what they led to is no longer found, and falls out in its turn
             begun = self._begun[question] = hashlib.blake2b(repr(question).encode(), digest_size=16)
-        digest = begun.copy()
-        digest.update(text.encode("utf-8", "surrogatepass"))
-        return digest.digest()
+        return begun
+
+
+def _key(beginning: hashlib.blake2b, text: str) -> bytes:
+    digest = beginning.copy()
+    digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.digest()

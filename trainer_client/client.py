@@ -16,20 +16,23 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from itertools import chain
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import httpx
 
 from trainer_client.batching import (
+    Chunk,
     GroupLike,
     Job,
+    View,
+    answer_views,
     checked_groups,
     cut_chunks,
     jobs_of,
     make_views,
     missing_pieces,
-    result_of,
     total_work,
 )
 from trainer_client.cache import VerdictCache, spec_key
@@ -214,14 +217,13 @@ class VerifierClient:
         self.metrics.deduplicated += total - sum(len(job.items) for job in jobs)
         with progress_callback(progress, total) as callback:
             reporter = Progress(total, callback)
-            keys = await self._look_up(live, jobs, deadline, reporter)
+            await self._look_up(live, jobs, deadline, reporter)
             sender = Sender(live, self.settings, self.metrics, self._cache, deadline, reporter)
             await self._send_all(sender, jobs)
         # After the caller has its results, and before the next call of anybody's begins.
-        asyncio.get_running_loop().call_later(0, self._keep, jobs, keys)
-        results = [result_of(view) for view in views]
-        self._count(jobs)
-        return results
+        asyncio.get_running_loop().call_later(0, self._keep, jobs)
+        self._answer(jobs)  # what came from the cache alone; the others have their results
+        return [view.result for view in views if view.result is not None]
 
     async def _send_all(self, sender: Sender, jobs: list[Job]) -> None:
         pieces = [piece for job in jobs for piece in missing_pieces(job, job.items.values())]
@@ -230,54 +232,64 @@ class VerifierClient:
         try:
             async with asyncio.TaskGroup() as tasks:
                 for chunk in cut_chunks(pieces, self.settings.chunk_bytes, work):
-                    tasks.create_task(sender.send(chunk))
+                    tasks.create_task(self._send(sender, chunk))
                     await asyncio.sleep(0)  # this chunk is sent while the next is encoded
         except BaseExceptionGroup as group:
             raise _first_cause(group) from None
 
-    async def _look_up(self, live: Live, jobs: list[Job], deadline: Deadline, progress: Progress) -> list[list[bytes]]:
-        """Fill slots from the cache. Returns the digests of all specs."""
-        if not self._cache.enabled:
-            return []
-        keys = [[spec_key(spec) for spec in job.specs] for job in jobs]
+    async def _send(self, sender: Sender, chunk: Chunk) -> None:
+        await sender.send(chunk)
+        self._answer([piece.job for piece in chunk])
+
+    def _answer(self, jobs: Iterable[Job]) -> None:
+        """Build the results that can be built, and count them."""
+        for job in jobs:
+            for view in answer_views(job):
+                self._count(view)
+
+    async def _look_up(self, live: Live, jobs: list[Job], deadline: Deadline, progress: Progress) -> None:
+        """Fill slots from the cache."""
         if not len(self._cache):
-            return keys
+            return
         kinds = {spec.kind for job in jobs for spec in job.specs}
         if any(self._cache.knows(kind) and not self._cache.fresh(kind) for kind in kinds):
             versions = await fetch_versions(live, min(VERSION_TIMEOUT_S, deadline.remaining_s() / 4))
             for kind, verifier in versions.items():
                 self._cache.learn(kind, verifier)
-        for job, job_keys in zip(jobs, keys, strict=True):
-            known = [v for v, spec in enumerate(job.specs) if self._cache.may_have(spec.kind, job_keys[v])]
+        for job in jobs:
+            job.keys = [spec_key(spec) for spec in job.specs]
+            known = [v for v, spec in enumerate(job.specs) if self._cache.may_have(spec.kind, job.keys[v])]
             if not known:
                 self.metrics.cache_misses += len(job.items) * len(job.specs)
                 continue
             for item in job.items.values():
                 for v in known:
-                    item.verdicts[v] = self._cache.get(job.specs[v].kind, job_keys[v], item.text)
+                    item.verdicts[v] = self._cache.get(job.specs[v].kind, job.keys[v], item.text)
                 hits = len(item.verdicts) - item.lacking()
                 self.metrics.cache_hits += hits
                 self.metrics.cache_misses += len(item.verdicts) - hits
                 if hits == len(item.verdicts):
                     progress.advance(item.copies)
         progress.report()
-        return keys
 
-    def _keep(self, jobs: list[Job], keys: list[list[bytes]]) -> None:
-        for job, job_keys in zip(jobs, keys, strict=False):
-            for item in job.items.values():
-                for key, verdict in zip(job_keys, item.verdicts, strict=True):
-                    if verdict is not None:
-                        self._cache.put(key, item.text, verdict)
-
-    def _count(self, jobs: list[Job]) -> None:
+    def _keep(self, jobs: list[Job]) -> None:
+        if not self._cache.enabled:
+            return
         for job in jobs:
-            for item in job.items.values():
-                for verdict in item.verdicts:
-                    if verdict is not None and verdict.status == "unscored":
-                        self.metrics.unscored[verdict.reason.value] += item.copies
-                    else:
-                        self.metrics.scored += item.copies
+            for v, key in enumerate(job.keys or [spec_key(spec) for spec in job.specs]):
+                self._cache.put_all(key, [(item.text, item.verdicts[v]) for item in job.items.values()])
+
+    def _count(self, view: View) -> None:
+        if view.result is None:
+            return
+        if view.result.stats.unscored == 0:
+            self.metrics.scored += len(view.items) * len(view.job.specs)
+            return
+        for verdict in chain.from_iterable(view.result.verdicts):
+            if verdict.status == "unscored":
+                self.metrics.unscored[verdict.reason.value] += 1
+            else:
+                self.metrics.scored += 1
 
 
 def one_group(

@@ -12,6 +12,7 @@ import logging
 import secrets
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import chain
 
 from trainer_client.batching import Chunk, completion_path, encode_chunk, halves, missing_pieces, unscored
 from trainer_client.cache import VerdictCache
@@ -115,20 +116,23 @@ class Sender:
         again_after_fault = False
         for piece, group in zip(trip.chunk, response.groups, strict=True):
             redo = []
+            done = 0
             for item, row in zip(piece.items, group.verdicts, strict=True):
                 for v, verdict in zip(piece.verifiers, row, strict=True):
-                    self.cache.learn(verdict.kind, verdict.verifier)
                     item.verdicts[v] = verdict
                     if verdict.status == "unscored" and self._ask_again(trip, verdict):
                         item.verdicts[v] = None
                         trip.last_unscored[(id(item), v)] = verdict
                         again_after_fault |= verdict.reason is UnscoredReason.INFRASTRUCTURE
-                if item.lacking():
-                    redo.append(item)
+                if all(item.verdicts):  # a verdict is true, an empty slot is not
+                    done += item.copies
                 else:
-                    self.progress.advance(item.copies)
-            self.metrics.resent_verdicts += sum(item.lacking() for item in redo)
-            again += missing_pieces(piece.job, redo)
+                    redo.append(item)
+            self.progress.advance(done)
+            if redo:
+                self.metrics.resent_verdicts += sum([item.lacking() for item in redo])
+                again += missing_pieces(piece.job, redo)
+        self.cache.learn_all(chain.from_iterable(chain.from_iterable(group.verdicts for group in response.groups)))
         trip.failures = 0
         trip.unscored_answers += 1
         trip.infrastructure_answers += again_after_fault

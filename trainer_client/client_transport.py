@@ -208,14 +208,16 @@ def answer_fault(chunk: Chunk, tag: str, response: ScoreResponse) -> str | None:
 def _group_fault(kinds: list[str], completions: int, group: GroupResult) -> str | None:
     if len(group.verdicts) != completions or len(group.rewards) != completions:
         return f"{len(group.verdicts)} rows of verdicts and {len(group.rewards)} rewards for {completions} completions"
+    asked = len(kinds)
     for reward, row in zip(group.rewards, group.verdicts, strict=True):
-        if len(row) != len(kinds):
-            return f"{len(row)} verdicts for {len(kinds)} verifiers"
+        if len(row) != asked:
+            return f"{len(row)} verdicts for {asked} verifiers"
         scored = True
         for kind, verdict in zip(kinds, row, strict=True):
             if verdict.kind != kind:
                 return f"a verdict by {verdict.kind!r:.40} where {kind!r} was asked"
-            scored = scored and verdict.status == "scored"
+            if verdict.status != "scored":
+                scored = False
         if scored != (reward is not None) or (reward is not None and not math.isfinite(reward)):
             return "a reward that contradicts its verdicts"
     return None
