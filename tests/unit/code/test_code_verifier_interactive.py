@@ -28,8 +28,8 @@ from verifier_service.verifiers.code.verifier import CodeVerifier
 
 GOOD, STOPPED, CRASHED = ended(), ended(ending=Ending.STOPPED), ended(exit_code=1)
 REJECTS = ended(exit_code=1)
-NO_MEMORY = ended(ending=Ending.MEMORY)
-MET, HEARD = {"kind": "met", "compiles": True, "left": False}, {"kind": "heard"}
+NO_MEMORY, LATE = ended(ending=Ending.MEMORY), ended(ending=Ending.WALL_TIME)
+MET, LISTENS = {"kind": "met", "compiles": True, "left": False}, {"kind": "listens"}
 Frames = list[dict[str, Any]]
 Judge = Callable[[dict[str, Any]], tuple[Frames, Termination, Termination]]
 
@@ -75,7 +75,7 @@ async def of(frames: Frames, submission: Termination, judge: Termination) -> Sco
 
 
 async def test_input_reference_and_interactor_reach_the_judge_alone() -> None:
-    setting = Setting(lambda payload: ([MET, HEARD, ACCEPTED], GOOD, GOOD))
+    setting = Setting(lambda payload: ([MET, LISTENS, ACCEPTED], GOOD, GOOD))
     verdict = await setting.verdict(2)
     assert (verdict.score, verdict.passed, verdict.total, verdict.trust) == (1.0, 2, 2, "isolated")
     (program,) = setting.backend.judged
@@ -91,7 +91,7 @@ async def test_input_reference_and_interactor_reach_the_judge_alone() -> None:
 
 
 async def test_the_limits_are_both_processes_own_and_the_interactor_outlives_the_submission() -> None:
-    setting = Setting(lambda payload: ([MET, HEARD, ACCEPTED], GOOD, GOOD))
+    setting = Setting(lambda payload: ([MET, LISTENS, ACCEPTED], GOOD, GOOD))
     await setting.verdict(limits={"cpu_time_s": 1.5, "wall_time_s": 4.0, "memory_mb": 99, "output_bytes": 1234, "file_bytes": 0})
     (limits,), (of_judge,) = setting.backend.limits, setting.backend.judge_limits
     assert (limits.cpu_time_s, limits.wall_time_s, limits.memory_mb, limits.file_bytes) == (1.5, 4.0, 99, 0)
@@ -103,38 +103,40 @@ async def test_the_limits_are_both_processes_own_and_the_interactor_outlives_the
 
 async def test_what_was_said_is_shown_and_not_what_the_interactor_said() -> None:
     noisy = ended(stderr=b"sesame", stdout=b"sesame")
-    verdict = await of([MET, HEARD, REJECTED], CRASHED, noisy)
+    verdict = await of([MET, LISTENS, REJECTED], CRASHED, noisy)
     assert verdict.tests is not None
     assert verdict.tests[0].stdout_tail == "said\n"
     assert "sesame" not in verdict.model_dump_json()
 
 
 OUTCOMES: dict[str, tuple[Frames, Termination, Termination, Outcome]] = {
-    "accepted": ([MET, HEARD, ACCEPTED], GOOD, GOOD, Outcome.CORRECT),
-    "accepted at the end of its output": ([MET, HEARD, decided(True, at_the_end=True)], GOOD, GOOD, Outcome.CORRECT),
-    "accepted, and stopped as it lingered": ([MET, HEARD, ACCEPTED], STOPPED, GOOD, Outcome.CORRECT),
-    "accepted before it crashed": ([MET, HEARD, ACCEPTED], CRASHED, GOOD, Outcome.RUNTIME_ERROR),
-    "accepted before it hung": ([MET, HEARD, ACCEPTED], ended(ending=Ending.WALL_TIME), GOOD, TOO_SLOW),
-    "accepted before it flooded": ([MET, HEARD, ACCEPTED, FLOODED], STOPPED, REJECTS, Outcome.OUTPUT_LIMIT_EXCEEDED),
-    "rejected": ([MET, HEARD, REJECTED], STOPPED, REJECTS, Outcome.INCORRECT),
-    "rejected, which crashed it": ([MET, HEARD, REJECTED], CRASHED, REJECTS, Outcome.INCORRECT),
-    "left early": ([MET, HEARD, TOO_EARLY], GOOD, REJECTS, Outcome.INCORRECT),
-    "closed its output early": ([MET, HEARD, TOO_EARLY], STOPPED, REJECTS, Outcome.INCORRECT),
-    "crashed": ([MET, HEARD, TOO_EARLY], CRASHED, REJECTS, Outcome.RUNTIME_ERROR),
-    "killed": ([MET, HEARD, TOO_EARLY], ended(ending=Ending.SIGNALLED, signal=11), REJECTS, Outcome.RUNTIME_ERROR),
-    "took its memory": ([MET, HEARD, TOO_EARLY], NO_MEMORY, REJECTS, Outcome.MEMORY_LIMIT_EXCEEDED),
-    "took its time": ([MET, HEARD, TOO_EARLY], ended(ending=Ending.CPU_TIME), REJECTS, TOO_SLOW),
-    "waited": ([MET, HEARD, TOO_EARLY], ended(ending=Ending.WALL_TIME), REJECTS, TOO_SLOW),
-    "forked": ([MET, HEARD, TOO_EARLY], ended(ending=Ending.PROCESSES), REJECTS, Outcome.PROCESS_LIMIT_EXCEEDED),
-    "flooded": ([MET, HEARD, FLOODED], STOPPED, REJECTS, Outcome.OUTPUT_LIMIT_EXCEEDED),
+    "accepted": ([MET, LISTENS, ACCEPTED], GOOD, GOOD, Outcome.CORRECT),
+    "accepted at the end of its output": ([MET, LISTENS, decided(True, at_the_end=True)], GOOD, GOOD, Outcome.CORRECT),
+    "accepted, and stopped as it lingered": ([MET, LISTENS, ACCEPTED], STOPPED, GOOD, Outcome.CORRECT),
+    "accepted before it crashed": ([MET, LISTENS, ACCEPTED], CRASHED, GOOD, Outcome.RUNTIME_ERROR),
+    "accepted before it hung": ([MET, LISTENS, ACCEPTED], LATE, GOOD, TOO_SLOW),
+    "accepted before it flooded": ([MET, LISTENS, ACCEPTED, FLOODED], STOPPED, REJECTS, Outcome.OUTPUT_LIMIT_EXCEEDED),
+    "rejected": ([MET, LISTENS, REJECTED], STOPPED, REJECTS, Outcome.INCORRECT),
+    "rejected, which crashed it": ([MET, LISTENS, REJECTED], CRASHED, REJECTS, Outcome.INCORRECT),
+    "rejected for what it had printed before it was killed": ([MET, LISTENS, REJECTED], LATE, REJECTS, TOO_SLOW),
+    "left early": ([MET, LISTENS, TOO_EARLY], GOOD, REJECTS, Outcome.INCORRECT),
+    "closed its output early": ([MET, LISTENS, TOO_EARLY], STOPPED, REJECTS, Outcome.INCORRECT),
+    "crashed": ([MET, LISTENS, TOO_EARLY], CRASHED, REJECTS, Outcome.RUNTIME_ERROR),
+    "killed": ([MET, LISTENS, TOO_EARLY], ended(ending=Ending.SIGNALLED, signal=11), REJECTS, Outcome.RUNTIME_ERROR),
+    "took its memory": ([MET, LISTENS, TOO_EARLY], NO_MEMORY, REJECTS, Outcome.MEMORY_LIMIT_EXCEEDED),
+    "took its time": ([MET, LISTENS, TOO_EARLY], ended(ending=Ending.CPU_TIME), REJECTS, TOO_SLOW),
+    "waited": ([MET, LISTENS, TOO_EARLY], LATE, REJECTS, TOO_SLOW),
+    "forked": ([MET, LISTENS, TOO_EARLY], ended(ending=Ending.PROCESSES), REJECTS, Outcome.PROCESS_LIMIT_EXCEEDED),
+    "flooded": ([MET, LISTENS, FLOODED], STOPPED, REJECTS, Outcome.OUTPUT_LIMIT_EXCEEDED),
     "does not compile": ([{**MET, "compiles": False}], CRASHED, GOOD, Outcome.COMPILE_ERROR),
     "kills its compiler": ([{**MET, "left": True}], ended(ending=Ending.SIGNALLED, signal=11), GOOD, Outcome.RUNTIME_ERROR),
     "kills the judge with its compilation": ([], NO_MEMORY, NO_MEMORY, Outcome.MEMORY_LIMIT_EXCEEDED),
-    "heard, the interactor ran out of time": ([MET, HEARD], GOOD, ended(ending=Ending.CPU_TIME), TOO_SLOW),
-    "heard, the interactor ran out of memory": ([MET, HEARD], STOPPED, NO_MEMORY, Outcome.MEMORY_LIMIT_EXCEEDED),
-    "heard, the interactor was killed": ([MET, HEARD], STOPPED, ended(ending=Ending.SIGNALLED, signal=11), Outcome.INCORRECT),
-    "heard, the interactor left in haste": ([MET, HEARD], STOPPED, ended(exit_code=2), Outcome.INCORRECT),
-    "heard, the interactor accepted in haste": ([MET, HEARD], STOPPED, GOOD, Outcome.CORRECT),
+    "listening, the interactor ran out of time": ([MET, LISTENS], GOOD, ended(ending=Ending.CPU_TIME), TOO_SLOW),
+    "listening, the interactor ran out of memory": ([MET, LISTENS], STOPPED, NO_MEMORY, Outcome.MEMORY_LIMIT_EXCEEDED),
+    "left a child that kept its output open": ([MET, LISTENS], GOOD, LATE, TOO_SLOW),
+    "listening, the interactor crashed": ([MET, LISTENS], STOPPED, ended(ending=Ending.SIGNALLED, signal=11), Outcome.INCORRECT),
+    "listening, the interactor left in haste": ([MET, LISTENS], STOPPED, ended(exit_code=2), Outcome.INCORRECT),
+    "listening, the interactor accepted in haste": ([MET, LISTENS], STOPPED, GOOD, Outcome.CORRECT),
     "took all memory, and the judge's": ([MET], NO_MEMORY, NO_MEMORY, Outcome.MEMORY_LIMIT_EXCEEDED),
 }  # fmt: skip
 
@@ -155,7 +157,7 @@ BROKEN: dict[str, tuple[Frames, Termination, Termination, str]] = {
     "rejects unheard": ([MET, decided(False, heard=False)], GOOD, REJECTS, "rejects"),
     "accepts unheard": ([MET, decided(True, heard=False)], GOOD, GOOD, "accepts"),
     "uses a name that it has not": (
-        [MET, HEARD, decided(False, raised={**RAISED, "own_mistake": True})],
+        [MET, LISTENS, decided(False, raised={**RAISED, "own_mistake": True})],
         GOOD,
         REJECTS,
         "line 3",
@@ -174,7 +176,9 @@ async def test_a_broken_interactor_is_the_tasks_fault(name: str) -> None:
         await of(frames, submission, judge)
 
 
-@pytest.mark.parametrize(("frames", "submission"), [([], CRASHED), ([], STOPPED), ([], GOOD), ([MET], STOPPED), ([MET], GOOD)])
+@pytest.mark.parametrize(
+    ("frames", "submission"), [([], CRASHED), ([], STOPPED), ([], GOOD), ([MET], STOPPED), ([MET, LISTENS], GOOD)]
+)
 async def test_a_judge_that_dies_of_nobodys_doing_is_no_verdict(frames: Frames, submission: Termination) -> None:
     with pytest.raises(InfrastructureFault):
         await of(frames, submission, ended(ending=Ending.SIGNALLED, signal=9))
@@ -182,28 +186,28 @@ async def test_a_judge_that_dies_of_nobodys_doing_is_no_verdict(frames: Frames, 
 
 async def test_a_deadlock_is_blamed_on_the_submission_and_the_detail_speaks_of_flushing() -> None:
     late = ended(ending=Ending.WALL_TIME, wall_s=20.0, cpu_s=0.02)
-    silent = await of([MET, HEARD, decided(False, at_the_end=True, received=0, waited_s=19.9, tail="")], late, REJECTS)
+    silent = await of([MET, LISTENS, decided(False, at_the_end=True, received=0, waited_s=19.9, tail="")], late, REJECTS)
     assert silent.outcome is TOO_SLOW
     assert "no output came; output must be flushed" in silent.detail
-    spoke = await of([MET, HEARD, decided(False, at_the_end=True, received=12, waited_s=19.9)], late, REJECTS)
+    spoke = await of([MET, LISTENS, decided(False, at_the_end=True, received=12, waited_s=19.9)], late, REJECTS)
     assert "nothing came after 12 bytes" in spoke.detail
 
 
 @pytest.mark.parametrize(("waited_s", "cpu_s"), [(0.1, 0.02), (19.9, 9.0)])
 async def test_a_program_that_was_not_waiting_is_not_told_to_flush(waited_s: float, cpu_s: float) -> None:
     late = ended(ending=Ending.WALL_TIME, wall_s=20.0, cpu_s=cpu_s)
-    found = await of([MET, HEARD, decided(False, at_the_end=True, waited_s=waited_s)], late, REJECTS)
+    found = await of([MET, LISTENS, decided(False, at_the_end=True, waited_s=waited_s)], late, REJECTS)
     assert found.outcome is TOO_SLOW
     assert "flushed" not in found.detail
 
 
 async def test_a_crash_after_acceptance_says_so() -> None:
-    assert "had accepted it; exit status 1" in (await of([MET, HEARD, ACCEPTED], CRASHED, GOOD)).detail
+    assert "had accepted it; exit status 1" in (await of([MET, LISTENS, ACCEPTED], CRASHED, GOOD)).detail
 
 
 def only_even(payload: dict[str, Any]) -> tuple[Frames, Termination, Termination]:
     odd = int(payload["stdin"].removeprefix("secret-")) % 2
-    return ([MET, HEARD, REJECTED], STOPPED, REJECTS) if odd else ([MET, HEARD, ACCEPTED], GOOD, GOOD)
+    return ([MET, LISTENS, REJECTED], STOPPED, REJECTS) if odd else ([MET, LISTENS, ACCEPTED], GOOD, GOOD)
 
 
 async def test_binary_scoring_stops_at_the_first_failure_and_a_fraction_goes_on() -> None:
@@ -224,17 +228,17 @@ async def test_a_compile_error_is_told_once() -> None:
 
 
 async def test_tamper_signs_of_the_submission_are_passed_on() -> None:
-    verdict = await of([MET, HEARD, ACCEPTED], ended(tamper=("denied system call ptrace",)), GOOD)
+    verdict = await of([MET, LISTENS, ACCEPTED], ended(tamper=("denied system call ptrace",)), GOOD)
     assert verdict.tamper == ["denied system call ptrace"]
 
 
 async def test_a_starved_case_is_run_once_more() -> None:
     starved = ended(ending=Ending.WALL_TIME, cpu_s=2.0, wall_s=20.0)
     answers: list[tuple[Frames, Termination, Termination]] = [
-        ([MET, HEARD, ACCEPTED], GOOD, GOOD),
-        ([MET, HEARD, TOO_EARLY], starved, REJECTS),
+        ([MET, LISTENS, ACCEPTED], GOOD, GOOD),
+        ([MET, LISTENS, TOO_EARLY], starved, REJECTS),
     ]
-    answers += [([MET, HEARD, ACCEPTED], GOOD, GOOD)] * 2
+    answers += [([MET, LISTENS, ACCEPTED], GOOD, GOOD)] * 2
     turns = iter(answers)
     setting = Setting(lambda payload: next(turns), load=4.0)
     verdict = await setting.verdict(3)
@@ -243,7 +247,7 @@ async def test_a_starved_case_is_run_once_more() -> None:
 
 
 async def test_many_large_cases_go_to_a_slot_in_parts() -> None:
-    setting = Setting(lambda payload: ([MET, HEARD, ACCEPTED], GOOD, GOOD))
+    setting = Setting(lambda payload: ([MET, LISTENS, ACCEPTED], GOOD, GOOD))
     case = {"stdin": "7" * 6_000_000}
     tests = {"style": "interactive", "interactor": {"source": "decide()"}, "cases": [case] * 5}
     task = setting.verifier.prepare(CodeSpec.model_validate({"kind": "code", "tests": tests}))

@@ -213,7 +213,7 @@ def test_it_is_known_whether_the_interactor_has_heard_anything(talk: Talking) ->
     assert talk("print(1)", "raise SystemExit(1)").end["heard"] is False
     assert talk("", "input()").end["heard"] is True
     found = talk("input()", "print(1)\nwhile True: pass", wall_s=0.5, grace_s=0.5)
-    assert (found.of("heard"), found.judge[0]) == (None, -9)
+    assert (found.of("listens"), found.judge[0]) == (None, -9)
 
 
 @pytest.mark.parametrize(

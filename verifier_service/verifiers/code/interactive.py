@@ -3,13 +3,15 @@
 The interactor runs in the judge's process, beside the submission and under another user, and they share two pipes and
 nothing else. Its exit status 0 accepts, and then the submission must end well, too. Who is to blame: an interactor that
 fails before it has got anything of the submission, be it the end of its output, fails for every submission, so the task is
-broken; what comes after that counts against the submission, unless the interactor used a name or a module that it has not.
+broken. From when it waits for the submission on, all counts against that, but for a name or a module that the interactor
+uses and has not. The output that never ends, since a process of the submission's keeps it open, is such a wait, too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -51,7 +53,7 @@ class Conversation:
     """What the judge said of one case. `decided` is its last word: what the interactor decided, if it got so far."""
 
     met: dict[str, Any] | None = None
-    heard: bool = False
+    listens: bool = False
     flooded: bool = False
     decided: dict[str, Any] | None = None
     tail: bytes = b""
@@ -63,8 +65,8 @@ class Conversation:
                 raise TaskFault(frame["detail"])
             case "met":
                 self.met = frame
-            case "heard":
-                self.heard = True
+            case "listens":
+                self.listens = True
             case "flooded":
                 self.flooded = True
             case "ended":
@@ -94,7 +96,8 @@ class Conversation:
         self._check_interactor(self.decided)
         if self.decided["accepted"]:
             return (Outcome.CORRECT, "") if failure is None else (failure, self._after_acceptance(submission))
-        if not self.decided["at_the_end"]:
+        by_itself = submission.ending in (Ending.EXITED, Ending.SIGNALLED)  # perhaps of the interactor's leaving
+        if not self.decided["at_the_end"] and (failure is None or by_itself):
             return Outcome.INCORRECT, "the interactor does not accept it" + _raised(self.decided)
         if failure is not None:
             return failure, self._waiting(submission) or how_it_ended(submission)
@@ -112,16 +115,16 @@ class Conversation:
     def _without_decision(self, judge: Termination, submission: Termination, memory_mb: int) -> tuple[Outcome, str]:
         """The interactor's process ended in another way than by the end of its program."""
         hog = judge.ending is Ending.MEMORY and judge.memory_mb > HOG_SHARE * memory_mb
-        if not self.heard and (hog or judge.ending in (Ending.CPU_TIME, Ending.WALL_TIME)):
-            raise TaskFault("the task's interactor came to its limits before it had read anything of the program")
+        if not self.listens and (hog or judge.ending in (Ending.CPU_TIME, Ending.WALL_TIME)):
+            raise TaskFault("the task's interactor came to its limits before it read anything of the program")
         if (failure := _failure_of(submission)) is not None:
             return failure, how_it_ended(submission)
-        if not self.heard and judge.ending is Ending.SIGNALLED:
+        if judge.ending is Ending.SIGNALLED and (not self.listens or judge.signal == signal.SIGKILL):
             raise InfrastructureFault(f"the judge failed: {how_it_ended(judge)}")
-        if not self.heard:
-            raise TaskFault("the task's interactor left before it had read anything of the program")
+        if not self.listens:
+            raise TaskFault("the task's interactor left before it read anything of the program")
         if judge.ending in JUDGE_LIMITS:
-            return JUDGE_LIMITS[judge.ending], "the interactor came to its own limit with this program's output"
+            return JUDGE_LIMITS[judge.ending], "the interactor came to its own limit with this program"
         if judge.ending is Ending.EXITED and judge.exit_code == 0:
             return Outcome.CORRECT, ""
         return Outcome.INCORRECT, "the interactor does not accept it"

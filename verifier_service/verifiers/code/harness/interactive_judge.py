@@ -5,9 +5,8 @@ the case's input and reference, and its exit status 0 accepts. The two files hav
 this process, which no other process can open.
 
 Reports, in order: `bad_task`, if the interactor does not compile; `met`, and whether the submission got as far as to run;
-`heard` when the interactor has got anything of the
-submission, be it the end of its output; `flooded` when that was too much; `ended` with what the interactor decided. It is
-told how much was exchanged, and of an exception the class and the line: what the interactor says may show a secret.
+`listens` when the interactor begins to wait for it; `flooded` when too much came; `ended` with what the interactor decided.
+Told of it is how much came, and of an exception the class and the line: what an interactor says may show a secret.
 """
 
 from __future__ import annotations
@@ -36,28 +35,30 @@ ReportFrame = Callable[[dict[str, Any]], None]
 
 
 class Conversation:
-    """What passes between the two, counted: `heard` whether the interactor has got anything, `ended` whether the end."""
+    """What passes between the two. `heard`: the interactor has got anything, or at least the end; `ended`: it got the end."""
 
     def __init__(self, report: ReportFrame, output_bytes: int, reads_by_itself: bool) -> None:
         self.report = report
         self.room = output_bytes
         self.heard = self.ended = False
+        self.listens = False
         if reads_by_itself:
-            self._note_heard()
-            self.ended = True
+            self._listen()
+            self.heard = self.ended = True
         self.received = 0
         self.waited_s = 0.0  # in the last read
         self.tail = b""
 
     def hear(self, buffer: Any) -> int | None:
         """Read what the submission printed, as much as there is."""
+        self._listen()
         started = time.monotonic()
         try:
             size = os.readv(0, [buffer])
         except BlockingIOError:
             return None
         self.waited_s = time.monotonic() - started
-        self._note_heard()
+        self.heard = True
         self.ended = self.ended or size == 0
         self._count(bytes(buffer[:size]))
         return size
@@ -76,10 +77,10 @@ class Conversation:
         while chunk := os.read(0, DRAIN_BYTES):
             self._count(chunk)
 
-    def _note_heard(self) -> None:
-        if not self.heard:
-            self.heard = True
-            self.report({"kind": "heard"})
+    def _listen(self) -> None:
+        if not self.listens:
+            self.listens = True
+            self.report({"kind": "listens"})
 
     def _count(self, chunk: bytes) -> None:
         self.received += len(chunk)
