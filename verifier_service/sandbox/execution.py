@@ -67,6 +67,8 @@ def _row(language: str) -> Language:
 def granted(language: str, limits: Limits) -> Limits:
     """The task's limits and, on top, what the language's own machinery takes. Raises ProgramRefused."""
     row = _row(language)
+    if not (row.memory_extra_mb or row.time_extra_s or row.processes_extra):
+        return limits
     return replace(
         limits,
         cpu_time_s=limits.cpu_time_s + row.time_extra_s,

@@ -18,6 +18,7 @@ from verifier_service.verifiers.code.host import SecondChance
 from verifier_service.verifiers.code.results import Tally, failure_of, how_it_ended, test_result
 from verifier_service.verifiers.code.task import CodeTask
 
+LARGE_BYTES = 1 << 16  # an output whose comparison takes a while
 WAITING_BYTES = 32 * MIB  # outputs held for a checker
 
 
@@ -73,7 +74,8 @@ async def _run_from(
             _judge(task, tally, termination)
             if _stops(task, tally):
                 break
-            await asyncio.sleep(0)  # outputs may be large: let the loop breathe between comparisons
+            if len(termination.stdout) > LARGE_BYTES:
+                await asyncio.sleep(0)  # let the loop breathe between comparisons
     for termination in waiting:
         await _check(backend, task, tally, termination, deadline)
         if _stops(task, tally):
