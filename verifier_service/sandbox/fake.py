@@ -42,7 +42,7 @@ def ended(
     tamper: tuple[str, ...] = (),
 ) -> Termination:
     """A termination with usual values for what a test doesn't care about."""
-    code = exit_code if ending is Ending.EXITED else None
+    code = {Ending.EXITED: exit_code, Ending.COMPILE_ERROR: exit_code or 1}.get(ending)
     return Termination(ending, code, signal, cpu_s, wall_s, memory_mb, stdout, stderr, tamper)
 
 

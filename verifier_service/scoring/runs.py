@@ -4,8 +4,10 @@ Trainers that speak to a code sandbox send one request per test case, so that a 
 requests for the same few programs, many of them equal. Hence:
 
 1. Identical runs (language, source, stdin, arguments, files, limits) are computed once, concurrent ones too, and the
-   ending of a run is kept for a while when the same input must bring it again (a limit that was hit depends on load).
-2. Runs of one program that wait at the same time go to the sandbox in one exchange; programs take turns.
+   ending of a run is kept for a while when the same input must bring it again (a limit that was hit depends on load, the
+   compiler's too). That a program does not compile is known for all its inputs at once.
+2. Runs of one program that wait at the same time go to the sandbox in one exchange; programs take turns. Each profile of
+   images has a lane of its own: compilers whose sandboxes are still being prepared, or fail, hold up no Python program.
 3. Whoever comes is queued. A caller waits until its own deadline and no longer, but the run keeps its place in the queue
    for a while after that, so that a client that asks again finds it done, or further ahead.
 4. A sandbox that fails is tried again for a minute, so that an engine's restart costs nothing but time; a program under
@@ -15,12 +17,10 @@ requests for the same few programs, many of them equal. Hence:
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
-from hashlib import blake2b
+from functools import partial
 
 import structlog
 from cachetools import TTLCache
@@ -38,13 +38,14 @@ from verifier_service.sandbox.contract import (
     SlotWaitTimeout,
     Termination,
 )
+from verifier_service.sandbox.runner.languages import LANGUAGES
+from verifier_service.scoring.flights import Answer, Flight, Lane, Queue, Run
 from verifier_service.settings import MIB, Settings
 from verifier_service.verifiers.base import Deadline
 from verifier_service.verifiers.code.host import SecondChance
 
 log = structlog.get_logger(__name__)
 
-LINGER_S = 30.0  # how long a run that nobody waits for keeps its place: clients sleep a few seconds before they ask again
 SLOT_WAIT_S = 30.0
 MOST_RUNS_IN_ONE_EXCHANGE = 32
 EXCHANGES_PER_SLOT = 2  # one runs, one waits: a slot that comes free finds work at once
@@ -52,74 +53,12 @@ MOST_FAULTS = 2
 PATIENCE_S = 60.0
 SHORTEST_BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 5.0
 FIXED_BYTES = 700  # of a kept termination without its texts
-REPEATABLE = frozenset({Ending.EXITED, Ending.SIGNALLED, Ending.COMPILE_ERROR})
+REPEATABLE = frozenset({Ending.EXITED, Ending.SIGNALLED})
 TIME_LIMITS = frozenset({Ending.CPU_TIME, Ending.WALL_TIME})
-
-_KEY = secrets.token_bytes(32)  # keyed, so that nobody can prepare two runs with one key
-
-Answer = Termination | Exception  # a value, since a future's exception that nobody fetches is a warning
 
 
 class BringsSandboxDown(InfrastructureFault):
     """The sandbox failed again and again under this program and no other: asking once more will hardly help."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One program with one input, and the limits that hold for it."""
-
-    language: str
-    source: str
-    limits: Limits
-    stdin: bytes = b""
-    args: tuple[str, ...] = ()
-    files: tuple[tuple[str, bytes], ...] = ()
-
-    def size_bytes(self) -> int:
-        return len(self.source) + len(self.stdin) + sum(len(name) + len(data) for name, data in self.files)
-
-    def program_key(self) -> bytes:
-        """What all inputs of one program share."""
-        digest = blake2b(digest_size=16, key=_KEY)
-        for part in (self.language, self.source, repr(self.args), repr(self.limits)):
-            _add(digest, part.encode("utf-8", "surrogatepass"))
-        for name, data in self.files:
-            _add(digest, name.encode("utf-8", "surrogatepass"))
-            _add(digest, data)
-        return digest.digest()
-
-
-def _add(digest: blake2b, part: bytes) -> None:
-    digest.update(len(part).to_bytes(8, "big"))
-    digest.update(part)
-
-
-@dataclass(slots=True, eq=False)
-class _Flight:
-    """A run on its way, and how many wait for it."""
-
-    key: bytes
-    stdin: bytes
-    size_bytes: int
-    answer: asyncio.Future[Answer]
-    deadline: Deadline  # of whoever waits longest
-    waiters: int = 0
-    left_at: float = 0.0
-    alone: bool = False  # not together with other inputs: one of them may have brought the sandbox down
-    faults: int = 0
-    first_fault_at: float | None = None
-    had_second_chance: bool = False
-
-    def abandoned(self) -> bool:
-        return self.waiters == 0 and time.monotonic() - self.left_at > LINGER_S
-
-
-@dataclass(slots=True)
-class _Queue:
-    """The waiting runs of one program."""
-
-    run: Run
-    flights: deque[_Flight] = field(default_factory=deque)
 
 
 class Runs:
@@ -145,11 +84,8 @@ class Runs:
         self._max_bytes = settings.max_inflight_bytes
         self._bytes = 0
         self._wanting_room: deque[asyncio.Future[None]] = deque()
-        self._flights: dict[bytes, _Flight] = {}
-        self._queues: OrderedDict[bytes, _Queue] = OrderedDict()
-        self._queued = 0  # flights in all queues
-        self._workers: set[asyncio.Task[None]] = set()
-        self._consecutive_faults = 0
+        self._flights: dict[bytes, Flight] = {}
+        self._lanes: dict[str, Lane] = {}  # by profile
         self._closed = False
         max_bytes = settings.compat_runs_cache_mb * MIB
         self._cache: TTLCache[bytes, Termination] | None = (
@@ -162,7 +98,10 @@ class Runs:
 
     def version(self, language: str) -> str:
         """The version of a language's compiler or interpreter; empty where the backend doesn't say."""
-        return self._backend.info().details.get(language, "") if self._backend is not None else ""
+        if self._backend is None:
+            return ""
+        info = self._backend.info()
+        return info.versions.get(language) or info.details.get(language, "")
 
     def slots(self) -> int:
         return self._backend.info().slots if self._backend is not None else 0
@@ -175,15 +114,15 @@ class Runs:
         """What the program did.
 
         Raises:
-            DeadlineExceeded: the caller's deadline passed first; the run stays in the queue for `LINGER_S`.
+            DeadlineExceeded: the caller's deadline passed first; the run stays in the queue for `flights.LINGER_S`.
             InfrastructureFault: no sandbox, or it failed again and again under this program.
             ProgramRefused: larger than the sandbox takes.
         """
         if self._backend is None:
             raise InfrastructureFault(self.unavailable)
         program_key = run.program_key()
-        key = blake2b(program_key + run.stdin, digest_size=16, key=_KEY).digest()
-        if self._cache is not None and (known := self._cache.get(key)) is not None:
+        key = run.key(program_key)
+        if (known := self._known(key) or self._known(program_key)) is not None:
             self._metrics.plain_run("cache")
             return known
         try:
@@ -195,13 +134,13 @@ class Runs:
     async def aclose(self) -> None:
         """Stop all; whoever still waits gets an InfrastructureFault. Safe to call twice."""
         self._closed = True
-        workers = list(self._workers)
+        workers = [worker for lane in self._lanes.values() for worker in lane.workers]
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
         for flight in list(self._flights.values()):
             self._settle(flight, InfrastructureFault("the service is stopping"))
-        self._queues.clear()
+        self._lanes.clear()
 
     async def _fly(self, run: Run, program_key: bytes, key: bytes, deadline: Deadline) -> Termination:
         flight = self._flights.get(key)
@@ -230,67 +169,68 @@ class Runs:
             self._wanting_room.append(room)
             await room
 
-    def _enqueue(self, run: Run, program_key: bytes, key: bytes, deadline: Deadline) -> _Flight:
+    def _enqueue(self, run: Run, program_key: bytes, key: bytes, deadline: Deadline) -> Flight:
         if self._closed:
             raise InfrastructureFault("the service is stopping")
         self._metrics.plain_run("real")
-        queue = self._queues.get(program_key)
+        lane = self._lanes.setdefault(_profile_of(run.language), Lane())
+        queue = lane.queues.get(program_key)
         if queue is None:
-            queue = self._queues[program_key] = _Queue(run)
+            queue = lane.queues[program_key] = Queue(run)
         size = run.size_bytes()
-        flight = _Flight(key, run.stdin, size, asyncio.get_running_loop().create_future(), deadline)
+        flight = Flight(key, program_key, run.stdin, size, asyncio.get_running_loop().create_future(), deadline)
         self._bytes += size
         self._flights[key] = flight
         queue.flights.append(flight)
-        self._queued += 1
-        self._hire()
+        lane.queued += 1
+        self._hire(lane)
         return flight
 
-    def _hire(self) -> None:
+    def _hire(self, lane: Lane) -> None:
         """One worker more, if a program waits and the slots can use it."""
-        if self._queues and not self._closed and len(self._workers) < max(1, self.slots()) * EXCHANGES_PER_SLOT:
-            worker = asyncio.create_task(self._work())
-            self._workers.add(worker)
-            worker.add_done_callback(self._dismiss)
+        if lane.queues and not self._closed and len(lane.workers) < max(1, self.slots()) * EXCHANGES_PER_SLOT:
+            worker = asyncio.create_task(self._work(lane))
+            lane.workers.add(worker)
+            worker.add_done_callback(partial(self._dismiss, lane))
 
-    def _dismiss(self, worker: asyncio.Task[None]) -> None:
-        self._workers.discard(worker)
+    def _dismiss(self, lane: Lane, worker: asyncio.Task[None]) -> None:
+        lane.workers.discard(worker)
         if not worker.cancelled() and (error := worker.exception()) is not None:
             log.error("a worker of the plain runs failed", error=type(error).__name__, exc_info=error)
-            self._hire()
+            self._hire(lane)
 
-    async def _work(self) -> None:
+    async def _work(self, lane: Lane) -> None:
         """Take programs in turn until none waits."""
-        while self._queues:
-            key, queue = self._queues.popitem(last=False)
-            batch = self._take(queue)
+        while lane.queues:
+            key, queue = lane.queues.popitem(last=False)
+            batch = self._take(lane, queue)
             if queue.flights:
-                self._queues[key] = queue  # behind all others
+                lane.queues[key] = queue  # behind all others
             if not batch:
                 continue
             try:
-                left = await self._exchange(queue.run, batch)
+                left = await self._exchange(lane, queue.run, batch)
                 batch = []
             finally:
                 for flight in batch:  # cancelled, or a bug of ours: nobody may wait for ever
                     self._settle(flight, InfrastructureFault("the run was broken off by the service"))
             if left:
-                self._queues.setdefault(key, _Queue(queue.run)).flights.extend(left)
-                self._queued += len(left)
+                lane.queues.setdefault(key, Queue(queue.run)).flights.extend(left)
+                lane.queued += len(left)
 
-    def _take(self, queue: _Queue) -> list[_Flight]:
+    def _take(self, lane: Lane, queue: Queue) -> list[Flight]:
         """The next runs of a program for one exchange: their share of a slot, so that no slot idles beside a long one.
 
         Those that nobody wants any more are dropped.
         """
-        share = min(MOST_RUNS_IN_ONE_EXCHANGE, -(-self._queued // max(1, self.slots())))
-        batch: list[_Flight] = []
+        share = min(MOST_RUNS_IN_ONE_EXCHANGE, -(-lane.queued // max(1, self.slots())))
+        batch: list[Flight] = []
         while queue.flights and len(batch) < share:
             flight = queue.flights[0]
             if flight.alone and batch:
                 break
             queue.flights.popleft()
-            self._queued -= 1
+            lane.queued -= 1
             if flight.abandoned():
                 self._settle(flight, DeadlineExceeded("nobody waited for this run any more"))
                 continue
@@ -299,7 +239,7 @@ class Runs:
                 break
         return batch
 
-    async def _exchange(self, run: Run, batch: list[_Flight]) -> list[_Flight]:
+    async def _exchange(self, lane: Lane, run: Run, batch: list[Flight]) -> list[Flight]:
         """Run one program on the inputs of `batch`; those that must be run again are returned."""
         assert self._backend is not None
         program = Program(run.language, run.source, tuple(f.stdin for f in batch), run.args, run.files)
@@ -309,7 +249,7 @@ class Runs:
             async with self._backend.run(program, run.limits, deadline_s=SLOT_WAIT_S) as execution:
                 running = True
                 await self._settle_in_order(execution, waiting, run.limits)
-            self._consecutive_faults = 0
+            lane.consecutive_faults = 0
         except SlotWaitTimeout:
             pass  # back into the queue
         except ProgramRefused as refused:
@@ -317,10 +257,10 @@ class Runs:
                 self._settle(flight, ProgramRefused(str(refused)))
             waiting.clear()
         except SandboxFault as fault:
-            await self._after_fault(fault, waiting, running)
+            await self._after_fault(lane, fault, waiting, running)
         return list(waiting)
 
-    async def _settle_in_order(self, execution: Execution, waiting: deque[_Flight], limits: Limits) -> None:
+    async def _settle_in_order(self, execution: Execution, waiting: deque[Flight], limits: Limits) -> None:
         """Answer each run as soon as it has ended. Leaves early after a time limit, so that others get their turn."""
         async for termination in execution:
             flight = waiting[0]
@@ -329,14 +269,14 @@ class Runs:
                 waiting.rotate(-1)  # last of what is run again
                 return
             waiting.popleft()
-            self._remember(flight.key, termination)
+            self._remember(flight, termination)
             self._settle(flight, termination)
             if termination.ending in TIME_LIMITS:
                 return
         if waiting:
             raise SandboxFault("the sandbox ended before it had run all inputs")
 
-    async def _after_fault(self, fault: SandboxFault, waiting: deque[_Flight], running: bool) -> None:
+    async def _after_fault(self, lane: Lane, fault: SandboxFault, waiting: deque[Flight], running: bool) -> None:
         """Give up the one that brought the sandbox down twice, let the others be run again, after a pause."""
         log.warning("a plain run failed", why=str(fault), running=running)
         if running and len(waiting) == 1 and waiting[0].alone:
@@ -351,15 +291,25 @@ class Runs:
             elif now - flight.first_fault_at > PATIENCE_S:
                 waiting.remove(flight)
                 self._settle(flight, InfrastructureFault(str(fault)))
-        self._consecutive_faults += 1
-        await asyncio.sleep(min(LONGEST_BACKOFF_S, SHORTEST_BACKOFF_S * 2 ** min(self._consecutive_faults - 1, 10)))
+        lane.consecutive_faults += 1
+        await asyncio.sleep(min(LONGEST_BACKOFF_S, SHORTEST_BACKOFF_S * 2 ** min(lane.consecutive_faults - 1, 10)))
 
-    def _remember(self, key: bytes, termination: Termination) -> None:
-        if self._cache is not None and termination.ending in REPEATABLE:
-            with suppress(ValueError):  # larger than the whole cache
-                self._cache[key] = termination
+    def _known(self, key: bytes) -> Termination | None:
+        return self._cache.get(key) if self._cache is not None else None
 
-    def _settle(self, flight: _Flight, answer: Answer) -> None:
+    def _remember(self, flight: Flight, termination: Termination) -> None:
+        if self._cache is None:
+            return
+        if termination.ending is Ending.COMPILE_ERROR and termination.exit_code is not None:
+            key = flight.program_key
+        elif termination.ending in REPEATABLE:
+            key = flight.key
+        else:
+            return
+        with suppress(ValueError):  # larger than the whole cache
+            self._cache[key] = termination
+
+    def _settle(self, flight: Flight, answer: Answer) -> None:
         if self._flights.pop(flight.key, None) is None:
             return
         flight.answer.set_result(answer)
@@ -368,6 +318,11 @@ class Runs:
             room = self._wanting_room.popleft()
             if not room.done():
                 room.set_result(None)
+
+
+def _profile_of(language: str) -> str:
+    row = LANGUAGES.get(language)
+    return row.profile if row is not None else ""
 
 
 def _size_of(termination: Termination) -> int:

@@ -79,7 +79,8 @@ class SlottedBackend:
 def ended(
     stdout: bytes = b"", ending: Ending = Ending.EXITED, exit_code: int | None = 0, stderr: bytes = b"", cpu_s: float = 0.01
 ) -> Termination:
-    return Termination(ending, exit_code if ending is Ending.EXITED else None, None, cpu_s, 0.01, 8.0, stdout, stderr)
+    code = exit_code if ending in (Ending.EXITED, Ending.COMPILE_ERROR) else None
+    return Termination(ending, code, None, cpu_s, 0.01, 8.0, stdout, stderr)
 
 
 async def echo(program: Program, stdin: bytes) -> Termination:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
-from verifier_service.sandbox.contract import Ending, Limits, Program, ProgramRefused, SandboxFault, Termination
+from verifier_service.sandbox.contract import Ending, Execution, Limits, Program, ProgramRefused, SandboxFault, Termination
+from verifier_service.scoring import flights as flights_module
 from verifier_service.scoring import runs as runs_module
-from verifier_service.scoring.runs import BringsSandboxDown, Run, Runs
+from verifier_service.scoring.flights import Run
+from verifier_service.scoring.runs import BringsSandboxDown, Runs
 from verifier_service.verifiers.base import Deadline
 
 MakeRuns = Callable[..., Runs]
@@ -96,6 +101,59 @@ async def test_a_limit_that_was_hit_is_not_kept(runs_with: MakeRuns, fake: Simpl
     for _ in range(2):
         assert (await runs.run(a_run(), soon())).ending is ending
     assert len(backend.ran()) == 2
+
+
+async def test_what_does_not_compile_is_known_for_all_its_inputs(runs_with: MakeRuns, fake: SimpleNamespace) -> None:
+    async def script(program: Program, stdin: bytes) -> Termination:
+        return fake.ended(ending=Ending.COMPILE_ERROR, exit_code=1, stderr=program.source.encode())
+
+    backend = fake.Backend(script)
+    runs = runs_with(backend)
+    for stdin in (b"1", b"2", b"3"):
+        assert (await runs.run(a_run("a", stdin), soon())).ending is Ending.COMPILE_ERROR
+    assert backend.ran() == [b"1"]
+    assert (await runs.run(a_run("b", b"1"), soon())).stderr == b"b"
+    assert backend.ran() == [b"1", b"1"]
+
+
+async def test_a_compiler_that_a_limit_ended_is_asked_again(runs_with: MakeRuns, fake: SimpleNamespace) -> None:
+    async def script(program: Program, stdin: bytes) -> Termination:
+        return Termination(Ending.COMPILE_ERROR, None, 24, 1.0, 1.0, 9.0, b"", b"took too long")
+
+    backend = fake.Backend(script)
+    runs = runs_with(backend)
+    for _ in range(2):
+        assert (await runs.run(replace(a_run(), language="cpp"), soon())).ending is Ending.COMPILE_ERROR
+    assert len(backend.ran()) == 2
+
+
+@pytest.mark.parametrize("failing", [False, True], ids=["waiting for its sandboxes", "failing"])
+async def test_a_profile_without_sandboxes_holds_up_no_other(
+    runs_with: MakeRuns, fake: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, failing: bool
+) -> None:
+    monkeypatch.setattr(runs_module, "SHORTEST_BACKOFF_S", 1.0)
+
+    backend = fake.Backend(fake.echo, slots=2)
+    run_python = backend.run
+
+    @asynccontextmanager
+    async def run(program: Program, limits: Limits, *, deadline_s: float | None = None) -> AsyncIterator[Execution]:
+        if program.language != "python":
+            await asyncio.sleep(0 if failing else 5)
+            raise SandboxFault("no image with compilers")
+        async with run_python(program, limits, deadline_s=deadline_s) as execution:
+            yield execution
+
+    backend.run = run
+    runs = runs_with(backend)
+    waiting = [asyncio.create_task(runs.run(replace(a_run(str(i)), language="cpp"), soon())) for i in range(25)]
+    await asyncio.sleep(0.05)
+    started = time.monotonic()
+    answers = await asyncio.gather(*(runs.run(a_run(str(i), b"x"), soon()) for i in range(20)))
+    assert [a.stdout for a in answers] == [b"x"] * 20
+    assert time.monotonic() - started < 0.9
+    for task in waiting:
+        task.cancel()
 
 
 async def test_waiting_runs_of_one_program_go_together(runs_with: MakeRuns, fake: SimpleNamespace) -> None:
@@ -188,7 +246,7 @@ async def test_a_passed_deadline_is_told_and_the_run_goes_on(runs_with: MakeRuns
 async def test_what_nobody_waits_for_any_more_is_dropped(
     runs_with: MakeRuns, fake: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs_module, "LINGER_S", 0.01)
+    monkeypatch.setattr(flights_module, "LINGER_S", 0.01)
     hold = asyncio.Event()
 
     async def script(program: Program, stdin: bytes) -> Termination:

@@ -6,6 +6,7 @@ import pytest
 
 from verifier_service.api.compat import judge0, piston, sandbox_fusion
 from verifier_service.sandbox.contract import Ending, Termination
+from verifier_service.sandbox.runner.languages import LANGUAGES
 
 
 def ended(
@@ -41,7 +42,7 @@ def test_no_ending_of_a_limit_is_ever_a_success() -> None:
     for ending in Ending:
         if ending is not Ending.EXITED:
             assert sandbox_fusion.result_of(ended(ending, 0), "python")["status"] == "Failed"
-            assert piston.stage_of(ended(ending, 0))["status"]
+            assert piston.results_of(ended(ending, 0), "python")["run"]["status"]
             assert judge0.result_of(ended(ending, 0), "python", None, False)["status"]["id"] > 4
 
 
@@ -53,10 +54,40 @@ def test_a_memory_limit_says_so_where_old_clients_read_a_runtime_error() -> None
 
 def test_a_compiled_language_has_a_compile_result() -> None:
     assert sandbox_fusion.result_of(ended(Ending.EXITED, 0), "cpp")["compile_result"]["return_code"] == 0
-    failed = sandbox_fusion.result_of(ended(Ending.COMPILE_ERROR), "cpp")
+    failed = sandbox_fusion.result_of(ended(Ending.COMPILE_ERROR, 1), "cpp")
     assert failed["run_result"] is None
     assert (failed["compile_result"]["return_code"], failed["compile_result"]["stderr"]) == (1, "err")
-    assert judge0.result_of(ended(Ending.COMPILE_ERROR), "cpp", None, False)["compile_output"] == "err"
+    assert judge0.result_of(ended(Ending.COMPILE_ERROR, 1), "cpp", None, False)["compile_output"] == "err"
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "code", "piston_status"), [(24, "TimeLimitExceeded", None, "TO"), (9, "Finished", -9, "SG")]
+)
+def test_a_compiler_that_a_limit_ended_is_told_in_the_compile_stage(
+    number: int, status: str, code: int | None, piston_status: str
+) -> None:
+    given_up = ended(Ending.COMPILE_ERROR, None, number)
+    got = sandbox_fusion.result_of(given_up, "java")
+    assert (got["status"], got["run_result"]) == ("Failed", None)
+    assert (got["compile_result"]["status"], got["compile_result"]["return_code"]) == (status, code)
+    stages = piston.results_of(given_up, "java")
+    assert (stages["compile"]["status"], stages["compile"]["code"], stages["compile"]["signal"]) == (
+        piston_status,
+        None,
+        "SIGKILL",
+    )
+    assert judge0.result_of(given_up, "java", None, False)["status"]["id"] == 6
+
+
+@pytest.mark.parametrize("language", sorted(row.name for row in LANGUAGES.values() if row.compile))
+def test_no_ending_of_a_compiled_program_is_a_success_but_a_good_one(language: str) -> None:
+    for ending in Ending:
+        for code in (None, 0, 1):
+            got = sandbox_fusion.result_of(ended(ending, code), language)
+            assert (got["status"] == "Success") == (ending is Ending.EXITED and code != 1)
+            assert (got["run_result"] is None) == (ending is Ending.COMPILE_ERROR)
+            stages = piston.results_of(ended(ending, code), language)
+            assert (stages["run"] is stages["compile"]) == (ending is Ending.COMPILE_ERROR)
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,13 @@ from verifier_service.api.compat.bodies import Lenient, check_count, check_lengt
 from verifier_service.api.compat.grading import Unscored, grade
 from verifier_service.api.compat.languages import language_of
 from verifier_service.api.compat.sandbox_fusion import exit_status
+from verifier_service.api.compat.stages import TIMED_OUT
 from verifier_service.api.problems import RequestRefused, problem_response
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import Ending, ProgramRefused
 from verifier_service.sandbox.ranges import defaults
-from verifier_service.scoring.runs import BringsSandboxDown, Run, Runs
+from verifier_service.scoring.flights import Run
+from verifier_service.scoring.runs import BringsSandboxDown, Runs
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline
 
@@ -152,7 +154,7 @@ async def _program(request: Request, submission: Submission, deadline_s: float) 
     ran = ended.ending is Ending.EXITED and exit_status(ended)[0] == 0
     stdout = text_of(ended.stdout)
     right = submission.expected_output is None or stdout.strip() == submission.expected_output.strip()
-    timed_out = ended.ending in (Ending.CPU_TIME, Ending.WALL_TIME)
+    timed_out = ended.ending in TIMED_OUT
     return {
         "success": ran and right,
         "run_success": ran,

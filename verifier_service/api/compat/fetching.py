@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from verifier_service.api.problems import RequestRefused
 from verifier_service.sandbox.contract import Termination
-from verifier_service.scoring.runs import Run
+from verifier_service.scoring.flights import Run
 
 PROGRAM = "fetched_program.py"
 MARK = "\0fetched files\0"

@@ -11,22 +11,25 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from verifier_service.api.compat.bodies import Lenient, check_length, decoded, json_answer, read_as, text_of
-from verifier_service.api.compat.languages import COMPILED, language_of
+from verifier_service.api.compat.languages import language_of
+from verifier_service.api.compat.stages import TIMED_OUT, stages_of
 from verifier_service.api.problems import RequestRefused, problem_response
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import Ending, Limits, ProgramRefused, Termination
 from verifier_service.sandbox.ranges import ceilings, defaults
-from verifier_service.scoring.runs import Run, Runs
+from verifier_service.sandbox.runner.languages import LANGUAGES
+from verifier_service.scoring.flights import Run
+from verifier_service.scoring.runs import Runs
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline
 
 router = APIRouter(tags=["judge0"])
 
-LANGUAGES = {
+IDS = {
     "python": (71, 92, 100, 109, 113),
     "c": (48, 49, 50, 75, 103, 104, 110),
     "cpp": (52, 53, 54, 76, 105),
-    "java": (62, 91, 96),
+    "java": (62, 91),
     "javascript": (63, 93, 97, 102),
     "typescript": (74, 94, 101),
     "go": (60, 95, 106, 107),
@@ -34,17 +37,27 @@ LANGUAGES = {
     "bash": (46,),
     "sql": (82,),
     "csharp": (51,),
-    "php": (68, 98),
-    "ruby": (72,),
-    "perl": (85,),
-    "lua": (64,),
-    "r": (80, 99),
+    "d": (56,),
+    "elixir": (57,),
+    "erlang": (58,),
+    "fortran": (59,),
     "haskell": (61,),
-    "pascal": (67,),
     "kotlin": (78, 111),
+    "lua": (64,),
+    "lisp": (55,),
+    "nasm": (45,),
+    "ocaml": (65,),
+    "octave": (66,),
+    "pascal": (67,),
+    "perl": (85,),
+    "php": (68, 98),
+    "prolog": (69,),
+    "r": (80, 99),
+    "ruby": (72,),
     "scala": (81, 112),
+    "swift": (83,),
 }
-LANGUAGE_OF = {number: name for name, numbers in LANGUAGES.items() for number in numbers}
+LANGUAGE_OF = {number: name for name, numbers in IDS.items() for number in numbers}
 SIGNALS = {11: (7, "Runtime Error (SIGSEGV)"), 25: (8, "Runtime Error (SIGXFSZ)"), 8: (9, "Runtime Error (SIGFPE)")}
 SIGNALS[6] = (10, "Runtime Error (SIGABRT)")
 
@@ -59,6 +72,18 @@ class SubmissionRequest(Lenient):
     cpu_time_limit: Seconds | None = None
     wall_time_limit: Seconds | None = None
     memory_limit: Annotated[float, Field(ge=2048)] | None = None  # KB
+
+
+@router.get("/languages", summary="Languages (judge0)")
+async def languages(request: Request) -> list[dict[str, Any]]:
+    """Those of judge0's ids that can be run here, with the versions that run them."""
+    runs: Runs = request.app.state.parts.runs
+    have = runs.languages()
+    return [
+        {"id": number, "name": f"{LANGUAGES[name].title} {runs.version(name)}".rstrip()}
+        for number, name in sorted(LANGUAGE_OF.items())
+        if name in have
+    ]
 
 
 @router.post("/submissions", summary="Run a program and wait for it (judge0)")
@@ -120,30 +145,34 @@ def result_of(ended: Termination, language: str, expected: str | None, encoded: 
             return None
         return base64.b64encode(output).decode() if encoded else text_of(output)
 
-    compiled = ended.ending is not Ending.COMPILE_ERROR or language not in COMPILED
-    number, description = _status(ended, expected) if compiled else (6, "Compilation Error")
-    return {
-        "token": str(uuid4()),
+    stages = stages_of(ended, language)
+    answer: dict[str, Any] = {"token": str(uuid4()), "status": {"id": 6, "description": "Compilation Error"}}
+    ran = stages.run
+    if ran is None:  # as upstream: nothing is told but what the compiler said
+        answer |= dict.fromkeys(("stdout", "stderr", "message", "exit_code", "exit_signal", "time", "memory"))
+        return answer | {"compile_output": text(ended.stderr)}
+    number, description = _status(ran, expected)
+    return answer | {
         "status": {"id": number, "description": description},
-        "stdout": text(ended.stdout) if compiled else None,
-        "stderr": text(ended.stderr) if compiled else None,
-        "compile_output": None if compiled else text(ended.stderr),
-        "message": f"Exited with error status {ended.exit_code}" if ended.exit_code and compiled else None,
-        "exit_code": ended.exit_code,
-        "exit_signal": ended.signal,
-        "time": f"{ended.cpu_s:.3f}",
-        "memory": round(ended.memory_mb * 1024),
+        "stdout": text(ran.stdout),
+        "stderr": text(ran.stderr),
+        "compile_output": None,
+        "message": f"Exited with error status {ran.exit_code}" if ran.exit_code else None,
+        "exit_code": ran.exit_code,
+        "exit_signal": ran.signal,
+        "time": f"{ran.cpu_s:.3f}",
+        "memory": round(ran.memory_mb * 1024),
     }
 
 
 def _status(ended: Termination, expected: str | None) -> tuple[int, str]:
-    if ended.ending in (Ending.CPU_TIME, Ending.WALL_TIME):
+    if ended.ending in TIMED_OUT:
         return 5, "Time Limit Exceeded"
     if ended.ending is Ending.SIGNALLED:
         return SIGNALS.get(ended.signal or 0, (12, "Runtime Error (Other)"))
-    if ended.ending not in (Ending.EXITED, Ending.COMPILE_ERROR):
+    if ended.ending is not Ending.EXITED:
         return 12, "Runtime Error (Other)"
-    if ended.exit_code or ended.ending is Ending.COMPILE_ERROR:
+    if ended.exit_code:
         return 11, "Runtime Error (NZEC)"
     if expected is not None and _lines(text_of(ended.stdout)) != _lines(expected):
         return 4, "Wrong Answer"

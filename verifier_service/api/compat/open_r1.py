@@ -18,11 +18,13 @@ from pydantic import Field
 from verifier_service.api.compat.bodies import Lenient, check_count, check_length, json_answer, read_as, text_of
 from verifier_service.api.compat.languages import language_of
 from verifier_service.api.compat.sandbox_fusion import exit_status
+from verifier_service.api.compat.stages import TIMED_OUT, Stages, stages_of
 from verifier_service.api.problems import RequestRefused
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import Ending, Limits, ProgramRefused, Termination
 from verifier_service.sandbox.ranges import ceilings, defaults
-from verifier_service.scoring.runs import Run, Runs
+from verifier_service.scoring.flights import Run
+from verifier_service.scoring.runs import Runs
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline
 
@@ -114,16 +116,16 @@ async def _execute(runs: Runs, script: str, language: str, limits: Limits, deadl
         ended = await runs.run(run, deadline)
     except (DeadlineExceeded, InfrastructureFault, ProgramRefused) as fault:
         return {"execution": None, "text": None, "exception_str": str(fault)}
-    return entry_of(ended, mark)
+    return entry_of(ended, mark, language)
 
 
-def entry_of(ended: Termination, mark: str) -> dict[str, Any]:
+def entry_of(ended: Termination, mark: str, language: str = "python") -> dict[str, Any]:
     """A termination as an E2B execution; beside it what Morph's client reads."""
     stdout, _, value = (
         text_of(ended.stdout).rpartition(mark) if mark and mark.encode() in ended.stdout else (text_of(ended.stdout), "", "")
     )
     stderr = text_of(ended.stderr)
-    error = _error_of(ended, stderr)
+    error = _error_of(stages_of(ended, language), stderr)
     main = [{"text": value, "is_main_result": True}] if value and error is None else []
     execution = {
         "results": main,
@@ -139,9 +141,12 @@ def entry_of(ended: Termination, mark: str) -> dict[str, Any]:
     }
 
 
-def _error_of(ended: Termination, stderr: str) -> dict[str, str] | None:
+def _error_of(stages: Stages, stderr: str) -> dict[str, str] | None:
+    ended = stages.run
+    if ended is None:
+        return {"name": "CompileError", "value": stderr[:ERROR_CHARS], "traceback": stderr[-ERROR_CHARS:]}
     code, why = exit_status(ended)
-    if ended.ending in (Ending.CPU_TIME, Ending.WALL_TIME):
+    if ended.ending in TIMED_OUT:
         return {"name": "TimeoutError", "value": "time limit exceeded", "traceback": ""}
     if ended.ending is Ending.EXITED and code == 0:
         return None

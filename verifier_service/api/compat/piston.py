@@ -7,6 +7,7 @@ could not be run is a 503, which open-r1's client asks for again.
 from __future__ import annotations
 
 import binascii
+import re
 import signal
 from typing import Annotated, Any, Literal
 
@@ -25,12 +26,15 @@ from verifier_service.api.compat.bodies import (
     read_as,
     text_of,
 )
-from verifier_service.api.compat.languages import ALIASES, COMPILED, language_of
+from verifier_service.api.compat.languages import language_of
+from verifier_service.api.compat.stages import stages_of
 from verifier_service.api.problems import RequestRefused
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import MIB, Ending, Limits, ProgramRefused, Termination
 from verifier_service.sandbox.ranges import ceilings, defaults
-from verifier_service.scoring.runs import Run, Runs
+from verifier_service.sandbox.runner.languages import NAMES
+from verifier_service.scoring.flights import Run
+from verifier_service.scoring.runs import Runs
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline
 
@@ -38,14 +42,16 @@ router = APIRouter(tags=["piston"])
 
 USUAL_TIMEOUT_MS = 3000.0
 MAX_ARGS, MAX_ARG_CHARS = 64, 4096
+BUILD_WALL_PER_CPU = 2.0
 STATUS = {
     Ending.SIGNALLED: ("SG", ""),
     Ending.CPU_TIME: ("TO", "Time limit exceeded"),
     Ending.WALL_TIME: ("TO", "Time limit exceeded (wall clock)"),
     Ending.OUTPUT: ("OL", "Output limit exceeded"),
     Ending.MEMORY: ("SG", "Memory limit exceeded"),
-    Ending.COMPILE_ERROR: ("RE", "Exited with error status 1"),
 }
+
+_MAJOR = re.compile(r"([\^~>=v ]*)(\d+)")  # of a version or the first bound of a range
 
 Limit = Annotated[float, Field(ge=-1)]
 
@@ -66,13 +72,15 @@ class ExecuteRequest(Lenient):
     run_cpu_time: Limit | None = None
     run_memory_limit: Limit | None = None
     compile_timeout: Limit | None = None
+    compile_cpu_time: Limit | None = None
+    compile_memory_limit: Limit | None = None
 
 
 @router.get("/api/v2/runtimes", summary="Languages (piston)")
 async def runtimes(request: Request) -> list[dict[str, Any]]:
     runs: Runs = request.app.state.parts.runs
     return [
-        {"language": name, "version": runs.version(name), "aliases": sorted(a for a, ours in ALIASES.items() if ours == name)}
+        {"language": name, "version": runs.version(name), "aliases": sorted(a for a, ours in NAMES.items() if ours == name != a)}
         for name in runs.languages()
     ]
 
@@ -94,12 +102,7 @@ async def execute(request: Request) -> Response:
     except (DeadlineExceeded, InfrastructureFault) as fault:
         return json_answer({"message": f"the program was not run to its end: {fault}; ask again"}, 503)
     answer: dict[str, Any] = {"language": run.language, "version": runs.version(run.language)}
-    stage = stage_of(ended)
-    if ended.ending is Ending.COMPILE_ERROR and run.language in COMPILED:
-        answer["compile"] = stage
-    elif run.language in COMPILED:
-        answer["compile"] = stage_of(Termination(Ending.EXITED, 0, None, 0.0, 0.0, 0.0, b"", b""))
-    return json_answer(answer | {"run": stage})
+    return json_answer(answer | results_of(ended, run.language))
 
 
 def to_run(asked: ExecuteRequest, runs: Runs, settings: Settings) -> Run:
@@ -128,8 +131,12 @@ def to_run(asked: ExecuteRequest, runs: Runs, settings: Settings) -> Run:
 
 def _check_version(wanted: str, ours: str, language: str) -> None:
     """A client may name a version that we don't have exactly, but not another major one: it would fail in odd ways."""
-    major = wanted.lstrip("^~>=v ").partition(".")[0]
-    if ours and major.isdecimal() and major != ours.partition(".")[0]:
+    asked = _MAJOR.match(wanted)
+    have = ours.partition(".")[0]
+    if asked is None or not have.isdecimal():
+        return
+    major, newer = int(asked[2]), int(have) > int(asked[2])
+    if major != int(have) and not (newer and asked[1].startswith(">")):
         raise RequestRefused(422, f"{language}-{wanted} runtime is unknown; there is {ours}")
 
 
@@ -147,6 +154,7 @@ def _content(file: File, field: str) -> bytes:
 def limits_of(asked: ExecuteRequest, settings: Settings) -> Limits:
     """Raises RequestRefused: a limit is above the configured one."""
     default, ceiling = defaults(settings), ceilings(settings)
+    _check_compile_limits(asked, settings)
     wall_ms = _limit(asked.run_timeout, USUAL_TIMEOUT_MS, ceiling.wall_time_s * 1000, "run_timeout")
     cpu_ms = _limit(asked.run_cpu_time, min(wall_ms, ceiling.cpu_time_s * 1000), ceiling.cpu_time_s * 1000, "run_cpu_time")
     memory = _limit(asked.run_memory_limit, default.memory_mb * MIB, ceiling.memory_mb * MIB, "run_memory_limit")
@@ -160,6 +168,15 @@ def limits_of(asked: ExecuteRequest, settings: Settings) -> Limits:
     )
 
 
+def _check_compile_limits(asked: ExecuteRequest, settings: Settings) -> None:
+    """The service's own hold for compilers; a client that wants higher ones is told, as piston tells it."""
+    wall_ms = settings.code_build_cpu_s * 1000 * BUILD_WALL_PER_CPU
+    _limit(asked.compile_timeout, wall_ms, wall_ms, "compile_timeout")
+    _limit(asked.compile_cpu_time, wall_ms, settings.code_build_cpu_s * 1000, "compile_cpu_time")
+    memory = settings.code_build_memory_mb * MIB
+    _limit(asked.compile_memory_limit, memory, memory, "compile_memory_limit")
+
+
 def _limit(asked: float | None, default: float, ceiling: float, name: str) -> float:
     if asked is None or asked <= 0:  # -1 is "unlimited" in piston's configuration: what is configured holds
         return default
@@ -168,14 +185,20 @@ def _limit(asked: float | None, default: float, ceiling: float, name: str) -> fl
     return asked
 
 
+def results_of(ended: Termination, language: str) -> dict[str, Any]:
+    """`compile` where the language has that stage, and `run`: that of the compiler where nothing could be run."""
+    stages = stages_of(ended, language)
+    compiled = stage_of(stages.compile) if stages.compile is not None else None
+    ran = stage_of(stages.run) if stages.run is not None else compiled
+    return {"run": ran} if compiled is None else {"compile": compiled, "run": ran}
+
+
 def stage_of(ended: Termination) -> dict[str, Any]:
     stdout, stderr = text_of(ended.stdout), text_of(ended.stderr)
     status, message = STATUS.get(ended.ending, ("XX", f"{ended.ending.value} limit exceeded"))
     code, name = ended.exit_code, None
     if ended.ending is Ending.EXITED:
         status, message = ("RE", f"Exited with error status {code}") if code else ("", "")
-    elif ended.ending is Ending.COMPILE_ERROR:
-        code = ended.exit_code or 1
     else:
         name = _signal_name(ended.signal) if ended.ending is Ending.SIGNALLED else "SIGKILL"
         message = message or f"Caught fatal signal {ended.signal}"

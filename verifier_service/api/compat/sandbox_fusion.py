@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import Field
 
-from verifier_service.api.compat import fetching
+from verifier_service.api.compat import fetching, pytest_runs
 from verifier_service.api.compat.bodies import (
     MAX_FILES,
     Lenient,
@@ -25,12 +25,14 @@ from verifier_service.api.compat.bodies import (
     read_as,
     text_of,
 )
-from verifier_service.api.compat.languages import COMPILED, language_of
+from verifier_service.api.compat.languages import language_of
+from verifier_service.api.compat.stages import TIMED_OUT, is_compiled, stages_of
 from verifier_service.api.problems import RequestRefused, problem_response
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import Ending, Limits, ProgramRefused, Termination
 from verifier_service.sandbox.ranges import ceilings, defaults
-from verifier_service.scoring.runs import Run, Runs
+from verifier_service.scoring.flights import Run
+from verifier_service.scoring.runs import Runs
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline
 
@@ -68,8 +70,12 @@ async def run_code(request: Request) -> Response:
     runs: Runs = request.app.state.parts.runs
     asked, _ = await read_as(request, RunCodeRequest)
     run = to_run(asked, runs, settings)
-    deadline = Deadline.after(deadline_s(asked, run.limits, run.language in COMPILED))
+    deadline = Deadline.after(deadline_s(asked, run.limits, is_compiled(run.language)))
     try:
+        if _wants_pytest(asked):
+            run = await pytest_runs.as_pytest(run, runs, deadline)
+        if asked.fetch_files:
+            run = fetching.wrapped(run, _fetched_names(asked))
         ended = await runs.run(run, deadline)
     except (DeadlineExceeded, InfrastructureFault) as fault:
         return problem_response(504, f"the program was not run to its end: {fault}; ask again")
@@ -88,9 +94,12 @@ def to_run(asked: RunCodeRequest, runs: Runs, settings: Settings) -> Run:
     files = tuple(
         (checked_name(name, "files"), decoded(content, "files")) for name, content in asked.files.items() if content is not None
     )
-    language = language_of(asked.language, runs.languages())
-    run = Run(language, asked.code, limits_of(asked, settings), (asked.stdin or "").encode(), files=files)
-    return fetching.wrapped(run, _fetched_names(asked)) if asked.fetch_files else run
+    language = language_of("python" if _wants_pytest(asked) else asked.language, runs.languages())
+    return Run(language, asked.code, limits_of(asked, settings), (asked.stdin or "").encode(), files=files)
+
+
+def _wants_pytest(asked: RunCodeRequest) -> bool:
+    return asked.language.strip().lower() == pytest_runs.NAME
 
 
 def _fetched_names(asked: RunCodeRequest) -> tuple[str, ...]:
@@ -123,27 +132,26 @@ def deadline_s(asked: RunCodeRequest, limits: Limits, compiled: bool) -> float:
 def result_of(ended: Termination, language: str) -> dict[str, Any]:
     """A termination as SandboxFusion's RunCodeResponse. Its protocol has no verdict on memory, output or processes:
     those are exit codes of a killed process, and `message` says why."""
-    compile_result = None
-    if ended.ending is Ending.COMPILE_ERROR and language in COMPILED:
-        failed = step("Finished", ended.wall_s, 1, ended.stdout, ended.stderr)
-        return response("Failed", "", failed, None)
-    if language in COMPILED:
-        compile_result = step("Finished", 0.0, 0, b"", b"")
-    if ended.ending in (Ending.CPU_TIME, Ending.WALL_TIME):
-        timed_out = step("TimeLimitExceeded", ended.wall_s, None, ended.stdout, ended.stderr, ended.cpu_s)
-        return response("Failed", "", compile_result, timed_out)
-    code, why = exit_status(ended)
-    stderr = ended.stderr if not why else ended.stderr + f"\n{why}\n".encode()
-    finished = step("Finished", ended.wall_s, code, ended.stdout, stderr, ended.cpu_s)
-    return response("Success" if code == 0 else "Failed", why, compile_result, finished)
+    stages = stages_of(ended, language)
+    compiled = step_of(stages.compile) if stages.compile is not None else None
+    ran = step_of(stages.run) if stages.run is not None else None
+    why = exit_status(stages.run)[1] if stages.run is not None and stages.run.ending not in TIMED_OUT else ""
+    return response("Success" if ran is not None and ran["return_code"] == 0 else "Failed", why, compiled, ran)
+
+
+def step_of(stage: Termination) -> dict[str, Any]:
+    """One stage as SandboxFusion's CommandRunResult."""
+    if stage.ending in TIMED_OUT:
+        return step("TimeLimitExceeded", stage.wall_s, None, stage.stdout, stage.stderr, stage.cpu_s)
+    code, why = exit_status(stage)
+    stderr = stage.stderr if not why else stage.stderr + f"\n{why}\n".encode()
+    return step("Finished", stage.wall_s, code, stage.stdout, stderr, stage.cpu_s)
 
 
 def exit_status(ended: Termination) -> tuple[int, str]:
-    """The exit code as a shell's parent sees it, never 0 for a run that a limit ended, and why if a limit did."""
+    """The exit code of a stage as a shell's parent sees it, never 0 for one that a limit ended, and why if a limit did."""
     if ended.ending is Ending.EXITED:
         return ended.exit_code or 0, ""
-    if ended.ending is Ending.COMPILE_ERROR:  # of an interpreted language: it ends as upstream's interpreter does
-        return ended.exit_code or 1, ""
     if ended.ending is Ending.SIGNALLED:
         return -(ended.signal or 9), ""
     if ended.ending in (Ending.OUTPUT, Ending.FILE_SIZE):

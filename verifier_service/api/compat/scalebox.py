@@ -30,13 +30,15 @@ from verifier_service.api.body import parse_json
 from verifier_service.api.compat.bodies import Lenient, check_count, check_length, json_answer, read_as, validated
 from verifier_service.api.compat.grading import Unscored, grade
 from verifier_service.api.compat.languages import language_of
-from verifier_service.api.compat.sandbox_fusion import KILLED, response, step
+from verifier_service.api.compat.sandbox_fusion import KILLED, response, step, step_of
 from verifier_service.api.compat.special_judge import judge_all
+from verifier_service.api.compat.stages import COMPILED_WELL, is_compiled
 from verifier_service.api.problems import RequestRefused
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import ProgramRefused
 from verifier_service.sandbox.ranges import defaults
-from verifier_service.scoring.runs import Run, Runs
+from verifier_service.scoring.flights import Run
+from verifier_service.scoring.runs import Runs
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline
 from verifier_service.verifiers.code.extract import extract_program
@@ -71,7 +73,7 @@ class ProvidedData(Lenient):
 class Extra(Lenient):
     run_all_cases: bool = False
     special_judge_program: str | None = None
-    special_judge_language: str = "python"
+    special_judge_language: str | None = None  # null from its own client where there is no judge
 
 
 class Config(Lenient):
@@ -121,7 +123,7 @@ async def common_evaluate_batch(request: Request) -> Response:
         return Unscored(str(e), retryable=True).as_problem(504)
     except ProgramRefused as refused:
         raise RequestRefused(413, str(refused)) from None
-    return json_answer(evaluation(asked.id, code, tests))
+    return json_answer(evaluation(asked.id, code, tests, spec.language))
 
 
 async def _graded(
@@ -145,7 +147,9 @@ async def _specially_judged(
     if source is None:
         return "", [TestResult(outcome=Outcome.NO_ANSWER, stderr_tail="the reply has no code block")]
     check_length(extra.special_judge_program or "", "config.extra.special_judge_program", settings)
-    judge_language = language_of(extra.special_judge_language, runs.languages(), "config.extra.special_judge_language")
+    judge_language = language_of(
+        extra.special_judge_language or "python", runs.languages(), "config.extra.special_judge_language"
+    )
     results = await judge_all(
         runs,
         Run(spec.language, source, resolve(spec.limits, settings)),
@@ -158,29 +162,31 @@ async def _specially_judged(
     return source, results
 
 
-def evaluation(number: int | str, code: str, tests: list[TestResult]) -> dict[str, Any]:
+def evaluation(number: int | str, code: str, tests: list[TestResult], language: str) -> dict[str, Any]:
     return {
         "id": number,
         "accepted": all(test.outcome is Outcome.CORRECT for test in tests),
         "extracted_code": code,
         "full_code": None,
         "test_code": None,
-        "tests": [_test(i, test) for i, test in enumerate(tests)],
+        "tests": [_test(i, test, language) for i, test in enumerate(tests)],
         "extracted_type": None,
         "extra": None,
     }
 
 
-def _test(index: int, test: TestResult) -> dict[str, Any]:
+def _test(index: int, test: TestResult, language: str) -> dict[str, Any]:
     ran = {Outcome.CORRECT: ("Success", 0), Outcome.INCORRECT: ("Success", 0), Outcome.RUNTIME_ERROR: ("Failed", 1)}
     status, code = ran.get(test.outcome, ("Failed", KILLED))
     out, err = test.stdout_tail.encode(), test.stderr_tail.encode()
+    compiled = step_of(COMPILED_WELL) if is_compiled(language) and test.outcome is not Outcome.NO_ANSWER else None
     if test.outcome is Outcome.COMPILE_ERROR:
-        info = response("Failed", "", step("Finished", test.wall_s, 1, out, err), None)
+        failed = step("Finished", test.wall_s, 1, out, err)
+        info = response("Failed", "", failed, None) if is_compiled(language) else response("Failed", "", None, failed)
     elif test.outcome is Outcome.TIME_LIMIT_EXCEEDED:
-        info = response("Failed", "", None, step("TimeLimitExceeded", test.wall_s, None, out, err))
+        info = response("Failed", "", compiled, step("TimeLimitExceeded", test.wall_s, None, out, err))
     else:
-        info = response(status, "", None, step("Finished", test.wall_s, code, out, err))
+        info = response(status, "", compiled, step("Finished", test.wall_s, code, out, err))
     return {"passed": test.outcome is Outcome.CORRECT, "exec_info": info, "test_info": {"index": index}}
 
 

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from verifier_protocol import Compare, Outcome, TestResult
-from verifier_service.sandbox.contract import MIB
-from verifier_service.scoring.runs import Run, Runs
+from verifier_service.api.compat.grading import Unscored
+from verifier_service.sandbox.contract import MIB, Ending
+from verifier_service.scoring.flights import Run
+from verifier_service.scoring.runs import Runs
 from verifier_service.verifiers.base import Deadline
 from verifier_service.verifiers.code.compare import difference
 from verifier_service.verifiers.code.results import failure_of, test_result
@@ -33,6 +35,7 @@ async def judge_all(
 
     Raises:
         DeadlineExceeded, InfrastructureFault, ProgramRefused: as `Runs.run`; then nothing is known.
+        Unscored: the judge doesn't compile.
     """
     results = await asyncio.gather(*(_judged(runs, run, case, judge, compare, deadline) for case in cases))
     if run_all:
@@ -55,5 +58,7 @@ async def _judged(
     size = sum(len(data) for _, data in files)
     limits = replace(judge.limits, file_bytes=max(judge.limits.file_bytes, size + MIB))
     opinion = await runs.run(replace(judge, files=files, limits=limits), deadline)
+    if opinion.ending is Ending.COMPILE_ERROR:
+        raise Unscored("the special judge does not compile", retryable=False)
     accepted = failure_of(opinion) is None
     return test_result(Outcome.CORRECT if accepted else Outcome.INCORRECT, ended)
