@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from typing import Any
 
@@ -15,6 +16,11 @@ from verifier_service.observability.logs import configure_logs
 from verifier_service.settings import Settings, unknown_variables
 
 log = structlog.get_logger(__name__)
+
+# Objects made between two garbage collections, and collections of one generation between two of the next. A batch makes
+# tens of thousands of tasks and verdicts, none of them garbage yet: by Python's own 700, 10 and 10 a third of this
+# process's time went into walking over them.
+COLLECT_AFTER = (50_000, 20, 20)
 
 _TIMEOUT_REPLY = (
     b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/problem+json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%s"
@@ -89,4 +95,5 @@ def run(settings: Settings) -> None:
         timeout_keep_alive=int(settings.keep_alive_s),
         timeout_graceful_shutdown=int(settings.drain_timeout_s),
     )
+    gc.set_threshold(*COLLECT_AFTER)
     uvicorn.Server(config).run()

@@ -76,8 +76,7 @@ class MathVerifier:
         detail = f"{stage}: {reason}; read as {form}" if form else f"{stage}: {reason}"
         if extra and correct:
             detail = f"model judge: accepted by the model, against the rules ({detail})"
-        # model_construct: every field is of our own making, and validation would cost more than most verdicts do
-        return ScoredVerdict.model_construct(
+        return ScoredVerdict(
             kind="math",
             score=1.0 if correct else 0.0,
             outcome=Outcome(outcome),
