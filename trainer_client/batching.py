@@ -29,6 +29,7 @@ from verifier_protocol import (
     Group,
     GroupResult,
     GroupStats,
+    InteractiveTests,
     MathSpec,
     StdinTests,
     UnscoredReason,
@@ -154,7 +155,7 @@ def work_of(spec: VerifierSpec) -> float:
     if isinstance(spec, FormatSpec):
         return FORMAT_WORK
     if isinstance(spec, CodeSpec):
-        cases = len(spec.tests.cases) if isinstance(spec.tests, StdinTests | FunctionTests) else 1
+        cases = len(spec.tests.cases) if isinstance(spec.tests, StdinTests | FunctionTests | InteractiveTests) else 1
         return CODE_BASE_WORK + CODE_CASE_WORK * cases
     return OTHER_WORK
 

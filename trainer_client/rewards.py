@@ -25,7 +25,7 @@ from verifier_protocol import GroupResult, ScoredVerdict, Verdict, VerifierSpec
 GOLD_COLUMNS = ("gold", "answer", "solution", "ground_truth", "final_answer")
 ANSWER_KINDS = ("math", "code")
 # Where a None in a spec means "absent" (as Arrow fills structs); below these it is a value, such as an expected null.
-SPARSE_FIELDS = ("options", "limits", "tests", "compare", "checker")
+SPARSE_FIELDS = ("options", "limits", "tests", "compare", "checker", "interactor")
 LABEL_TEST_FIELDS = ("style", "inputs", "input", "cases")
 
 Template = str | Mapping[str, Any] | VerifierSpec
@@ -203,7 +203,7 @@ def _sparse(spec: Any) -> Any:
 def _sparse_tests(tests: Mapping[str, Any]) -> Spec:
     kept: Spec = _sparse(tests)
     cases = kept.get("cases")
-    if kept.get("style") == "stdin" and isinstance(cases, list):
+    if kept.get("style") in ("stdin", "interactive") and isinstance(cases, list):
         kept["cases"] = [_sparse(case) for case in cases]
     elif kept.get("style") == "function" and isinstance(cases, list):
         kept["cases"] = [_sparse_call(case) for case in cases]

@@ -19,8 +19,8 @@ def test_every_request_of_the_api_page_scores_what_the_page_says(start: Callable
     requests = [example for example in examples if "protocol" not in example]
     service = start().wait_ready()
     rewards = [service.score(request)["groups"][0]["rewards"] for request in requests]
-    # a group of maths, a chat; a float comparison, a checker, a function; an assert that fails
-    assert rewards == [[1.5, 0.5], [1.0], [1.0], [1.0], [1.0], [pytest.approx(2 / 3)]]
+    # a group of maths, a chat; a float comparison, a checker, a function; an assert that fails; an interactor
+    assert rewards == [[1.5, 0.5], [1.0], [1.0], [1.0], [1.0], [pytest.approx(2 / 3)], [1.0]]
 
 
 def test_the_verdict_shown_for_a_right_answer_is_the_one_that_comes(start: Callable[..., Any]) -> None:

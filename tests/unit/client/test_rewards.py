@@ -79,6 +79,15 @@ def test_what_arrow_fills_in_is_taken_out_and_expected_nulls_stay():
     ("value", "style"),
     [
         ({"style": "stdin", "cases": [{"stdin": "1", "expected_stdout": "2"}]}, "stdin"),
+        (
+            {
+                "style": "interactive",
+                "interactor": {"language": None, "source": "input()"},
+                "cases": [{"stdin": "1", "expected_stdout": None}],
+                "compare": None,
+            },
+            "interactive",
+        ),
         (["assert f(1) == 2", "assert f(2) == 3"], "asserts"),
         ("assert f(1) == 2", "asserts"),
         ({"inputs": ["1\n"], "outputs": ["2\n"]}, "stdin"),

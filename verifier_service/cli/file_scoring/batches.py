@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from verifier_protocol import CodeSpec, FunctionTests, Group, StdinTests
+from verifier_protocol import CodeSpec, FunctionTests, Group, InteractiveTests, StdinTests
 from verifier_service.cli.file_scoring.endpoint import Endpoint, Refused
 from verifier_service.cli.file_scoring.lines import BadLine, Line
 from verifier_service.cli.file_scoring.results import Record
@@ -40,7 +40,7 @@ def work_of(group: Group) -> int:
     for spec in group.verifiers:
         work += 1
         if isinstance(spec, CodeSpec):
-            cases = len(spec.tests.cases) if isinstance(spec.tests, StdinTests | FunctionTests) else 1
+            cases = len(spec.tests.cases) if isinstance(spec.tests, StdinTests | FunctionTests | InteractiveTests) else 1
             work += CODE_WORK * (1 + cases // CASES_IN_CODE_WORK)
     return work * len(group.completions)
 
