@@ -82,7 +82,8 @@ def test_the_api_page_names_every_field_of_requests_and_verdicts() -> None:
         request.ScoreRequest, request.Group, request.MathSpec, request.MathOptions, request.FormatSpec, request.CodeSpec,
         request.CodeLimits, request.StdinTests, request.StdinCase, request.Compare, request.Checker, request.FunctionTests,
         request.FunctionCase, request.AssertTests, request.InteractiveTests, request.InteractiveCase, request.Interactor,
-        request.PluginSpec, response.ScoredVerdict, response.UnscoredVerdict, response.TestResult, response.GroupStats, response.GroupResult,
+        request.PluginSpec, response.ScoredVerdict, response.UnscoredVerdict, response.TestResult, response.GroupStats,
+        response.GroupResult,
     ]  # fmt: skip
     named = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"```.*?```|`[^`]*`", page, re.S))))
     assert {field for model in models for field in model.model_fields} - named == set()
