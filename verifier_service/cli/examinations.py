@@ -19,6 +19,7 @@ import httpx
 from verifier_service.cli.serve import base_url, is_loopback
 from verifier_service.faults import Fault
 from verifier_service.sandbox.contract import SandboxBackend, SandboxFault
+from verifier_service.sandbox.oci_runtime import Runtimes, is_gvisor, lack_of_runtime
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Verifier
 
@@ -122,11 +123,8 @@ async def _docker(settings: Settings) -> AsyncIterator[Finding]:
         return
     runtimes = ", ".join(sorted(info.get("Runtimes", {})))
     seen = f"engine {info.get('ServerVersion')} at {address}, cgroup v{info.get('CgroupVersion', '1')}, runtimes {runtimes}"
-    if settings.sandbox_runtime not in info.get("Runtimes", {}):
-        remedy = f"install the runtime {settings.sandbox_runtime}, or unset VERIFIER_SANDBOX_RUNTIME"
-        yield Finding("docker", Status.BROKEN, seen, remedy)
-    else:
-        yield Finding("docker", Status.OK, seen)
+    yield Finding("docker", Status.OK, seen)
+    yield _runtime(settings.sandbox_runtime, info.get("Runtimes") or {})
     if image.is_success:
         size_mb = image.json().get("Size", 0) / 1e6
         yield Finding("sandbox image", Status.OK, f"{settings.sandbox_image}, {size_mb:,.0f} MB")
@@ -135,6 +133,14 @@ async def _docker(settings: Settings) -> AsyncIterator[Finding]:
             "sandbox image", Status.NOTE, f"{settings.sandbox_image} is not built yet", "the first start builds it (make serve)"
         )
     yield await _compose()
+
+
+def _runtime(name: str, runtimes: Runtimes) -> Finding:
+    if lack := lack_of_runtime(name, runtimes):
+        return Finding("runtime", Status.BROKEN, f"{name} is not registered in the engine", lack)
+    if is_gvisor(name, runtimes):
+        return Finding("runtime", Status.OK, f"{name}: gVisor, a kernel of its own for each sandbox")
+    return Finding("runtime", Status.OK, f"{name}: sandboxes share this machine's kernel")
 
 
 async def _compose() -> Finding:

@@ -37,10 +37,12 @@ def load_settings(**overrides: object) -> Settings:
 def prepare_sandbox(settings: Settings) -> None:
     """Build the sandboxes' image with a word about it; a failure leaves code unscored, and says what to do."""
     from verifier_service.sandbox.contract import SandboxFault
+    from verifier_service.sandbox.oci_runtime import RuntimeMissing
     from verifier_service.sandbox.select import prepare_image
 
     try:
         prepare_image(settings, lambda what: console.print(what, soft_wrap=True))
     except SandboxFault as fault:
         console.print(f"[yellow]warning:[/] code can't be scored: {escape(str(fault))}", soft_wrap=True)
-        console.print("where no registry can be reached, sudo scripts/docker-engine.sh makes the base image", soft_wrap=True)
+        if not isinstance(fault, RuntimeMissing):
+            console.print("where no registry can be reached, sudo scripts/docker-engine.sh makes the base image", soft_wrap=True)

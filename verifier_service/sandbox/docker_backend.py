@@ -27,6 +27,7 @@ import docker
 from verifier_service.sandbox import image
 from verifier_service.sandbox.contract import BackendInfo, SandboxFault
 from verifier_service.sandbox.link import RunnerLink
+from verifier_service.sandbox.oci_runtime import RuntimeMissing, Runtimes, is_gvisor, lack_of_runtime
 from verifier_service.sandbox.pool import Pool, PoolEvents
 from verifier_service.sandbox.pooled import Compiling, PooledBackend, languages_of, versions_of
 from verifier_service.sandbox.runner import wire
@@ -38,6 +39,8 @@ CALL_TIMEOUT_S = 60
 REMOVE_ALL_S = 15.0
 RUNNER_MEMORY_MB = 48  # runner, zygotes and the kernel's own share of the container's memory
 RUNNER_TASKS = 24
+GVISOR_MEMORY_MB = 256  # gVisor's own kernel, and what a program takes between two looks at it
+GVISOR_TASKS = 64  # on the host, of each task inside that is allowed: seen under fork bombs, and it dies for want of one
 CAPABILITIES = ["SETUID", "SETGID", "CHOWN", "KILL", "DAC_OVERRIDE", "FOWNER"]
 _TROUBLE = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 
@@ -50,6 +53,7 @@ class ContainerTemplate:
     profile: str
     runtime: str
     memory_mb: int
+    memory_ceiling_mb: int
     processes: int
     tmpfs_mb: int
     numpy_ahead: bool
@@ -103,13 +107,35 @@ def reap_orphans(client: docker.DockerClient) -> int:
     return reaped
 
 
-def _create_arguments(template: ContainerTemplate, labels: dict[str, str]) -> dict[str, Any]:
-    memory = f"{template.memory_mb + RUNNER_MEMORY_MB}m"
+def runtimes_for(client: docker.DockerClient, runtime: str) -> Runtimes:
+    """Blocking: the engine's runtimes. Raises SandboxFault, which says how to mend it, where this one is not among them."""
+    try:
+        runtimes: Runtimes = client.info().get("Runtimes") or {}
+    except _TROUBLE as error:
+        raise SandboxFault(f"the Docker engine does not tell its runtimes: {error}") from error
+    if lack := lack_of_runtime(runtime, runtimes):
+        raise RuntimeMissing(lack)
+    return runtimes
+
+
+def _held_by_engine(template: ContainerTemplate, gvisor: bool) -> tuple[int, int]:
+    """MiB and tasks that the engine holds a container to. gVisor's cgroup can't be moved later and holds its kernel too,
+    and at its end that kernel dies: so it is wide there, and the runner holds the program to its limits."""
+    tasks = template.processes + RUNNER_TASKS + most_processes_extra()
+    if not gvisor:
+        return template.memory_mb + RUNNER_MEMORY_MB, tasks
+    memory_mb = template.memory_ceiling_mb + 2 * template.tmpfs_mb + RUNNER_MEMORY_MB + GVISOR_MEMORY_MB
+    return memory_mb, GVISOR_TASKS * tasks
+
+
+def _create_arguments(template: ContainerTemplate, labels: dict[str, str], gvisor: bool) -> dict[str, Any]:
+    memory_mb, tasks = _held_by_engine(template, gvisor)
+    memory = f"{memory_mb}m"
     uid = secrets.randbelow(1 << 28) * 2 + (1 << 29)
     config = {
         "submission_uid": uid,  # random: per-user limits of the kernel are then this container's own
         "judge_uid": uid + 1,
-        "cgroup": True,
+        "cgroup": not gvisor,
         "numpy_ahead": template.numpy_ahead,
     }
     inodes = 16384
@@ -131,7 +157,7 @@ def _create_arguments(template: ContainerTemplate, labels: dict[str, str]) -> di
         },
         "mem_limit": memory,
         "memswap_limit": memory,
-        "pids_limit": template.processes + RUNNER_TASKS + most_processes_extra(),
+        "pids_limit": tasks,
         "nano_cpus": 1_000_000_000,
         "oom_score_adj": 300,
         "ulimits": [
@@ -152,15 +178,16 @@ def _create_arguments(template: ContainerTemplate, labels: dict[str, str]) -> di
 class DockerSlot:
     """One container, attached."""
 
-    def __init__(self, container: Any, link: RunnerLink, memory_mb: int) -> None:
+    def __init__(self, container: Any, link: RunnerLink, memory_mb: int, movable: bool) -> None:
         self._container = container
+        self._movable = movable
         self.memory_mb = memory_mb
         self.link = link
         self.hello: dict[str, Any] = {}
 
     async def fit_memory(self, memory_mb: int) -> None:
-        """Move the cgroup's limit, if it is another; programs of one task mostly share it."""
-        if memory_mb == self.memory_mb:
+        """Move the cgroup's limit, if it is another and can be; programs of one task mostly share it."""
+        if memory_mb == self.memory_mb or not self._movable:
             return
         limit = (memory_mb + RUNNER_MEMORY_MB) << 20
         try:
@@ -188,6 +215,7 @@ class DockerSlots:
         self.instance = secrets.token_hex(8)
         self._client: docker.DockerClient | None = None
         self.hello: dict[str, Any] = {}
+        self.gvisor = False
         self._image_id = ""  # the name may move on to another checkout's image while this one runs
 
     def client(self) -> docker.DockerClient:
@@ -196,13 +224,18 @@ class DockerSlots:
         return self._client
 
     def prepare(self) -> None:
-        """Blocking: reach the engine, build the image if need be, reap what dead owners left. Raises SandboxFault."""
+        """Blocking: reach the engine, see that it has the runtime, build the image if need be, reap what dead owners left.
+
+        Raises SandboxFault.
+        """
         try:
             client = self.client()
             client.ping()
             reap_orphans(client)
         except _TROUBLE as error:
             raise SandboxFault(f"no Docker engine answers: {error}; is it running, and may this user use it?") from error
+        runtimes = runtimes_for(client, self.template.runtime)
+        self.gvisor = is_gvisor(self.template.runtime, runtimes)
         profile = self.template.profile
         self._image_id = image.ensure(client, self.template.image, *([profile] if profile != "python" else []))
 
@@ -227,7 +260,7 @@ class DockerSlots:
         return slot
 
     async def _attached(self) -> DockerSlot:
-        arguments = _create_arguments(self.template, owner_labels(self.instance))
+        arguments = _create_arguments(self.template, owner_labels(self.instance), self.gvisor)
         arguments["image"] = self._image_id or self.template.image
         container = await self._created(arguments)
         link = RunnerLink(demux=True)
@@ -239,7 +272,7 @@ class DockerSlots:
             link.close()
             await asyncio.shield(asyncio.to_thread(_remove, container))
             raise
-        return DockerSlot(container, link, self.template.memory_mb)
+        return DockerSlot(container, link, self.template.memory_mb, movable=not self.gvisor)
 
     async def _created(self, arguments: dict[str, Any]) -> Any:
         """A new container. A thread can't be cancelled: what it made after all is removed before the cancellation goes on."""

@@ -22,11 +22,18 @@ from verifier_service.sandbox import image
 from verifier_service.sandbox.bubblewrap_backend import BubblewrapBackend, BubblewrapSlots, try_bubblewrap
 from verifier_service.sandbox.builds import Builds
 from verifier_service.sandbox.contract import MIB, Limits, SandboxBackend
-from verifier_service.sandbox.docker_backend import CALL_TIMEOUT_S, ContainerTemplate, DockerBackend, DockerSlots
+from verifier_service.sandbox.docker_backend import (
+    CALL_TIMEOUT_S,
+    ContainerTemplate,
+    DockerBackend,
+    DockerSlots,
+    runtimes_for,
+)
 from verifier_service.sandbox.pool import PoolEvents
 from verifier_service.sandbox.pooled import Compiling
 from verifier_service.sandbox.profiles import ProfiledBackend
 from verifier_service.sandbox.remote import RemoteBackend
+from verifier_service.sandbox.runner.languages import LANGUAGES
 from verifier_service.settings import Settings
 
 BUILD_PROCESSES = 64
@@ -63,12 +70,13 @@ def prepare_image(settings: Settings, announce: Callable[[str], None]) -> None:
     """Where these settings mean Docker, build the sandboxes' image if it is missing or out of date; else do nothing.
 
     Blocking, for minutes at the first time: done before a start, whose own time is bounded. `announce` is told before
-    it builds. Raises SandboxFault.
+    it builds. An engine without the runtime is told here, too, before anybody waits for an image. Raises SandboxFault.
     """
     by_executor = settings.sandbox == "executor" or settings.executor_socket is not None
     if by_executor or settings.sandbox not in ("auto", "docker") or lack_of_engine() is not None:
         return
     with closing(docker.from_env(timeout=CALL_TIMEOUT_S)) as client:
+        runtimes_for(client, settings.sandbox_runtime)
         if not image.is_current(client, settings.sandbox_image):
             announce(f"building the sandboxes' image {settings.sandbox_image} (once; a minute or so)")
             image.ensure(client, settings.sandbox_image)
@@ -99,6 +107,12 @@ def image_of(settings: Settings, profile: str) -> str:
     return f"{repository}-{profile}:{tag or 'latest'}"
 
 
+def _most_memory_mb(settings: Settings) -> int:
+    """The most that a program of any language, or its compiler, may be granted."""
+    extra_mb = max(row.memory_extra_mb for row in LANGUAGES.values())
+    return max(settings.code_memory_ceiling_mb + extra_mb, settings.code_build_memory_mb)
+
+
 def make_docker_backend(settings: Settings, events: PoolEvents | None = None, profile: str = "python") -> DockerBackend:
     """Slots of one profile."""
     plain = profile == "python"
@@ -107,6 +121,7 @@ def make_docker_backend(settings: Settings, events: PoolEvents | None = None, pr
         profile=profile,
         runtime=settings.sandbox_runtime,
         memory_mb=settings.code_memory_mb,
+        memory_ceiling_mb=settings.code_memory_ceiling_mb if plain else _most_memory_mb(settings),
         processes=settings.code_processes_ceiling,
         tmpfs_mb=settings.sandbox_tmpfs_mb if plain else max(settings.sandbox_tmpfs_mb, settings.code_build_tmpfs_mb),
         numpy_ahead=plain and settings.sandbox_reuse == "reset",

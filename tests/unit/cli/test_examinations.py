@@ -88,8 +88,21 @@ async def test_a_runtime_that_the_engine_lacks_is_broken(monkeypatch: pytest.Mon
     with engine({"/info": (200, {"Runtimes": {"runc": {}}})}) as address:
         monkeypatch.setenv("DOCKER_HOST", address)
         found = await docker_findings(Settings(sandbox_runtime="runsc"))
-    assert found["docker"].status is Status.BROKEN
-    assert "runsc" in found["docker"].remedy
+    assert found["docker"].status is Status.OK
+    assert found["runtime"].status is Status.BROKEN
+    assert "runsc is not registered" in found["runtime"].seen
+    assert "/etc/docker/daemon.json" in found["runtime"].remedy
+
+
+@pytest.mark.parametrize(("runtime", "words"), [("runc", "share this machine's kernel"), ("runsc", "gVisor")])
+async def test_the_runtime_that_the_engine_has_is_told_with_what_it_means(
+    monkeypatch: pytest.MonkeyPatch, runtime: str, words: str
+) -> None:
+    with engine({"/info": (200, {"Runtimes": {"runc": {}, "runsc": {"path": "runsc"}}})}) as address:
+        monkeypatch.setenv("DOCKER_HOST", address)
+        found = await docker_findings(Settings(sandbox_runtime=runtime))
+    assert found["runtime"].status is Status.OK
+    assert words in found["runtime"].seen
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "unix:///nowhere/docker.sock"])

@@ -12,7 +12,7 @@ from verifier_service.sandbox.docker_backend import ContainerTemplate
 from verifier_service.sandbox.execution import pack_program
 from verifier_service.sandbox.runner import wire
 
-TEMPLATE = ContainerTemplate("image", "python", "runc", 512, 64, 64, True)
+TEMPLATE = ContainerTemplate("image", "python", "runc", 512, 1024, 64, 64, True)
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "", ".hidden", "a/b", "a\0b", "x" * 200, "..", "é"])
@@ -37,7 +37,7 @@ def test_a_lone_surrogate_travels_and_fails_to_compile_there() -> None:
 
 
 def test_every_container_is_locked_the_same() -> None:
-    made = docker_backend._create_arguments(TEMPLATE, {})
+    made = docker_backend._create_arguments(TEMPLATE, {}, gvisor=False)
     assert made["network_mode"] == "none"
     assert made["read_only"] is True
     assert made["cap_drop"] == ["ALL"]
@@ -53,7 +53,10 @@ def test_every_container_is_locked_the_same() -> None:
 
 
 def test_no_two_containers_share_a_uid() -> None:
-    uids = [json.loads(docker_backend._create_arguments(TEMPLATE, {})["command"][0])["submission_uid"] for _ in range(50)]
+    uids = [
+        json.loads(docker_backend._create_arguments(TEMPLATE, {}, gvisor=False)["command"][0])["submission_uid"]
+        for _ in range(50)
+    ]
     assert len(set(uids)) == 50
     assert min(uids) > 1 << 28
 

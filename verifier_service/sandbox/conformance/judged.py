@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from verifier_service.sandbox.conformance.isolation import OPEN_DESCRIPTORS
 from verifier_service.sandbox.conformance.programs import DEADLINE_S, Check, limits, still_well
 from verifier_service.sandbox.contract import Ending, JudgedProgram, JudgedTermination, JudgeFrame, SandboxBackend
 
@@ -117,9 +118,11 @@ def f(x):
 
 
 async def the_judge_can_not_be_reached_but_over_the_channel(backend: SandboxBackend) -> None:
-    source = """
-import os, signal
+    source = f"""{OPEN_DESCRIPTORS}
+import signal
 def f(x):
+    if opened():
+        return 668
     for pid in range(1, 300):
         if pid != os.getpid():
             for number in (signal.SIGSTOP, signal.SIGKILL):
@@ -128,7 +131,7 @@ def f(x):
                 except OSError:
                     pass
             try:
-                return 666 if open(f"/proc/{pid}/mem", "rb").read(1) else 667
+                return 666 if open(f"/proc/{{pid}}/mem", "rb").read(1) else 667
             except OSError:
                 pass
     return 5

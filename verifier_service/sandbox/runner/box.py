@@ -80,7 +80,7 @@ class Box:
     def disk_full(self, file_bytes: int) -> bool:
         """Whether a file has reached its limit, or the disk is full; called while the files are still there."""
         space = os.statvfs(BOX)
-        if space.f_bavail == 0 or space.f_favail == 0:
+        if space.f_bavail == 0 or (space.f_files and space.f_favail == 0):
             return True
         if self._shm and os.statvfs(SHM).f_bavail == 0:
             return True
@@ -124,12 +124,35 @@ def files_bytes() -> int:
     return used
 
 
-def files_count() -> int:
-    return sum(_inodes(place) for place in (BOX, SHM) if os.path.isdir(place))
+def files_count(most: int) -> int:
+    """Files and folders in the writable places; where the kernel counts none, a walk that ends soon after `most`."""
+    return sum(_files_below(place, most) for place in (BOX, SHM) if os.path.isdir(place))
+
+
+def _files_below(place: str, most: int) -> int:
+    if os.statvfs(place).f_files:
+        return _inodes(place)
+    count, folders = 0, [place]
+    while folders and count <= most:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    count += 1
+                    if count > most:
+                        break
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+        except OSError:
+            continue  # gone meanwhile, or too deep for a path
+    return count
 
 
 def _inodes(path: str) -> int:
+    """Inodes in use. Where the kernel counts none (gVisor), entries and blocks in use: more of those, too, when anything
+    stays that holds a byte or has a name."""
     space = os.statvfs(path)
+    if not space.f_files:
+        return len(os.listdir(path)) + space.f_blocks - space.f_bfree
     return space.f_files - space.f_ffree
 
 

@@ -58,9 +58,6 @@ class Child:
         in_r, self.stdin = os.pipe()
         self.stdout, out_w = os.pipe()
         self.stderr, err_w = os.pipe()
-        if uid != SELF:
-            for fd in (in_r, out_w, err_w):
-                os.fchown(fd, uid, uid)  # so that /dev/stdin and its like can be opened
         send_order(self.control, b"P", [theirs.fileno(), in_r, out_w, err_w, *extra_fds])
         theirs.close()
         for fd in (in_r, out_w, err_w, *extra_fds):
@@ -89,6 +86,7 @@ class Child:
     def give(self, work: bytes, limits: wire.WireLimits, stdin: bytes) -> None:
         """Hand over the work; from here on the child runs."""
         _ = self.pid
+        self._give_pipes()
         self.limits = limits
         self.room = limits.output_bytes
         self.stderr_room, self.stderr_slack = limits.output_bytes, STDERR_SLACK * limits.output_bytes
@@ -97,6 +95,17 @@ class Child:
         self.pending_input = memoryview(stdin)
         self.feed()
         self.work.sendall(pack_message(work))
+
+    def _give_pipes(self) -> None:
+        """So that /dev/stdin and its like can be opened. Not sooner: a program that ran beside a child forked ahead could
+        open that child's pipes, where it may look at the descriptors of others (gVisor)."""
+        if self.uid == SELF:
+            return
+        try:
+            for fd in (self.stdin, self.stdout, self.stderr):
+                os.fchown(fd, self.uid, self.uid)
+        except PermissionError:
+            pass  # older gVisors: there a pipe can only be used, not opened anew
 
     def feed(self) -> None:
         """Write what the pipe takes of the input; close it at the end, or when nobody reads any more."""

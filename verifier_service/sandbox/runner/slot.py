@@ -24,6 +24,8 @@ from .zygotes import Zygotes
 
 OOM_TAKES_S = 0.01  # no program fills a slot's memory in less
 SPARE_SPACE_MB = 1024  # address space is more than memory: stacks, libraries, arenas
+# gVisor (which has this file) does not count, among a user's processes, the one that became that user after its fork.
+UNCOUNTED = int(os.path.exists("/proc/sentry-meminfo"))
 # The last words of a program that was refused a process; they only name the failure, which is one anyhow.
 REFUSED = (b"can't start new thread", b"Resource temporarily unavailable", b"Cannot fork")
 
@@ -211,7 +213,7 @@ class Slot:
 
     def _rlimits(self, limits: wire.WireLimits, *, sparse: bool = False) -> tuple[int, int, int, int]:
         """CPU seconds (one more than allowed, so that passing it is seen), processes, file bytes, address space."""
-        own = len(self.own) if self.submission_uid == SELF else 0
+        own = len(self.own) if self.submission_uid == SELF else -UNCOUNTED
         space = 0 if sparse or self.cgroup.memory_bytes() is not None else (limits.memory_mb + SPARE_SPACE_MB) << 20
         return int(limits.cpu_time_s) + 1, limits.processes + own, limits.file_bytes, space
 

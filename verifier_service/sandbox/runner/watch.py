@@ -226,7 +226,7 @@ class Watcher:
             self.kill(child, "cpu_time")
         elif memory is not None and memory > limits.memory_mb << 20:
             self.kill(child, "memory")
-        elif memory is not None and files_count() > MAX_FILES:
+        elif memory is not None and files_count(MAX_FILES) > MAX_FILES:
             self.kill(child, "file_size")
 
     def _usage(self, child: Child) -> tuple[float, int, int | None]:
