@@ -99,6 +99,10 @@ class MathOptions(Model):
     )
     allow_unevaluated: bool = Field(False, description="Accept an unevaluated sum, integral or limit that equals the gold.")
 
+    def __hash__(self) -> int:
+        """Hashable in spite of its list: pydantic copies an unhashable default deeply, here for every spec of a batch."""
+        return hash(self.model_dump_json())
+
 
 class MathSpec(Model):
     """The gold in LaTeX, ASCII or Unicode maths, or a whole solution that ends in a box or in `#### answer`."""

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainer_client.batching import (
+    answer_views,
     caller_field,
     checked_groups,
     cut_chunks,
@@ -21,6 +22,7 @@ from trainer_client.batching import (
     missing_pieces,
     unscored,
 )
+from trainer_client.client_errors import RequestRefused
 
 texts = st.text(max_size=40)
 groups = st.lists(
@@ -112,3 +114,48 @@ def test_a_problems_path_is_told_in_the_callers_indices(path, where):
     job.items["a"].verdicts[1] = unscored("math", "deadline", "")
     (piece,) = missing_pieces(job, job.items.values())
     assert caller_field([piece], path) == where
+
+
+def test_the_default_options_are_shared_by_all_specs_of_a_batch_not_copied_for_each():
+    (group,) = checked_groups(
+        [{"completions": ["a"], "verifiers": [{"kind": "math", "gold": "1"}, {"kind": "math", "gold": "2"}]}]
+    )
+    first, second = group.verifiers
+    assert first.options is second.options
+    assert (first.options.extract, first.options.precision) == (["boxed"], "rounded")
+
+
+def test_results_are_built_as_soon_as_a_group_is_answered_and_once():
+    math = {"kind": "math", "gold": "1"}
+    views = make_views(
+        checked_groups([{"completions": ["a", "b"], "verifiers": [math]}, {"completions": ["c"], "verifiers": [math]}])
+    )
+    (job,) = jobs_of(views)
+    job.items["a"].verdicts[0] = job.items["c"].verdicts[0] = unscored("math", "deadline", "")
+    assert list(answer_views(job)) == []  # in order: the second waits for the first
+    job.items["b"].verdicts[0] = unscored("math", "deadline", "")
+    assert list(answer_views(job)) == views
+    assert [view.result.rewards for view in views] == [[None, None], [None]]
+    assert list(answer_views(job)) == []
+
+
+@pytest.mark.parametrize("kind", ["math", "format", "rare"])
+def test_a_spec_travels_with_just_the_fields_that_were_set(kind):
+    given = {"kind": kind, "weight": 0.5} | ({"gold": '½ "x" é', "options": {"rel_tol": 1e-9}} if kind == "math" else {})
+    (view,) = make_views(checked_groups([{"completions": ["a"], "verifiers": [given]}]))
+    assert json.loads(view.job.spec_bodies[0]) == given
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"kind": "math", "gold": "\ud83d"}, "surrogate"),
+        ({"kind": "rare", "options": {"a": "\ud83d"}}, "surrogate"),
+        ({"kind": "rare", "options": {"a": float("nan")}}, "NaN"),
+    ],
+)
+def test_a_spec_that_json_cannot_carry_is_refused_by_its_path(spec, said):
+    groups = checked_groups([{"completions": ["a"], "verifiers": [{"kind": "format"}, spec]}])
+    with pytest.raises(RequestRefused, match=said) as refusal:
+        make_views(groups)
+    assert refusal.value.field == "groups[0].verifiers[1]"
