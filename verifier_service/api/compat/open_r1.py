@@ -125,7 +125,7 @@ def entry_of(ended: Termination, mark: str, language: str = "python") -> dict[st
         text_of(ended.stdout).rpartition(mark) if mark and mark.encode() in ended.stdout else (text_of(ended.stdout), "", "")
     )
     stderr = text_of(ended.stderr)
-    error = _error_of(stages_of(ended, language), stderr)
+    error = _error_of(stages_of(ended, language), stderr, language)
     main = [{"text": value, "is_main_result": True}] if value and error is None else []
     execution = {
         "results": main,
@@ -141,7 +141,7 @@ def entry_of(ended: Termination, mark: str, language: str = "python") -> dict[st
     }
 
 
-def _error_of(stages: Stages, stderr: str) -> dict[str, str] | None:
+def _error_of(stages: Stages, stderr: str, language: str) -> dict[str, str] | None:
     ended = stages.run
     if ended is None:
         return {"name": "CompileError", "value": stderr[:ERROR_CHARS], "traceback": stderr[-ERROR_CHARS:]}
@@ -151,7 +151,7 @@ def _error_of(stages: Stages, stderr: str) -> dict[str, str] | None:
     if ended.ending is Ending.EXITED and code == 0:
         return None
     last = stderr.rstrip().rpartition("\n")[2]
-    name, _, value = last.partition(": ") if last else ("", "", "")
-    if not name.isidentifier():
+    name, colon, value = last.partition(": ")
+    if not name.isidentifier() or not (colon or language == "python"):
         name, value = "ExitStatus", why or str(code)
     return {"name": name, "value": value[:ERROR_CHARS], "traceback": stderr[-ERROR_CHARS:]}

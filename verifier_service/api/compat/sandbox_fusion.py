@@ -42,6 +42,9 @@ CLIENT_SLACK_S = 5.0  # verl waits compile + run + 10 s; half of that is for the
 USUAL_DEADLINE_S = 25.0
 RUN_SLACK_S = 2.0
 CPU_PER_WALL = 2.0  # the upstream limit is on wall time alone: threads may use two cores for all of it
+# Upstream runs these in a way of its own, with the tests that the source holds, or as a script: as a plain program of that
+# language it would be misjudged.
+WITH_RUNNERS_OF_THEIR_OWN = frozenset({"go_test", "junit", "jest", "d_ut", "kotlin_script"})
 KILLED, FILE_SIZE = 137, 153  # 128 + SIGKILL, 128 + SIGXFSZ
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
@@ -94,7 +97,10 @@ def to_run(asked: RunCodeRequest, runs: Runs, settings: Settings) -> Run:
     files = tuple(
         (checked_name(name, "files"), decoded(content, "files")) for name, content in asked.files.items() if content is not None
     )
-    language = language_of("python" if _wants_pytest(asked) else asked.language, runs.languages())
+    name = asked.language.strip().lower()
+    if name in WITH_RUNNERS_OF_THEIR_OWN:
+        raise RequestRefused(422, f"language: this service runs {', '.join(sorted(runs.languages()))} and pytest", "language")
+    language = language_of("python" if _wants_pytest(asked) else name, runs.languages())
     return Run(language, asked.code, limits_of(asked, settings), (asked.stdin or "").encode(), files=files)
 
 
