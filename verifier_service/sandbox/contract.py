@@ -67,8 +67,9 @@ class JudgedProgram:
     A harness that raises ends with a traceback on its stderr and exit code 1. The pair ends when the judge ends: a
     submission that still runs then is `Ending.STOPPED`. One that ends sooner leaves the judge with an end of file.
 
-    A submission of another language than Python has no harness: its program runs with the channel as its stdin and stdout.
-    One that does not compile ends with `Ending.COMPILE_ERROR`, and its judge, which never ran, with `Ending.STOPPED`.
+    For a submission of another language than Python, the submission harness finds `become_program` in its module (None for
+    Python): called, it puts the finished program in the process's place, with the stdio that the harness left it. A source
+    that does not compile ends with `Ending.COMPILE_ERROR`, and its judge, which never ran, with `Ending.STOPPED`.
     """
 
     language: str
@@ -156,6 +157,7 @@ class BackendInfo:
     slots: int
     languages: tuple[str, ...] = ("python",)
     versions: dict[str, str] = field(default_factory=dict)  # of languages, as far as known
+    profiles: dict[str, str] = field(default_factory=dict)  # "ready", or how far it has come or why it can't be had
     note: str = ""
     details: dict[str, str] = field(default_factory=dict)
 

@@ -102,12 +102,11 @@ class ProfiledBackend:
     # --- facts
 
     def info(self) -> BackendInfo:
-        first, *others = self._profiles
-        info = first.backend.info()
+        info = self._profiles[0].backend.info()
         languages = dict.fromkeys(name for profile in self._profiles for name in profile.languages())
         versions = {k: v for profile in reversed(self._profiles) for k, v in profile.backend.info().versions.items()}
-        states = {f"profile {p.name}": "ready" if p.ready else p.trouble or "being prepared" for p in others}
-        return replace(info, languages=tuple(languages), versions=versions, details={**info.details, **states})
+        states = {p.name: "ready" if p.ready else p.trouble or "being prepared" for p in self._profiles}
+        return replace(info, languages=tuple(languages), versions=versions, profiles=states)
 
     def _having(self, language: str) -> _Profile:
         """The smallest profile that has a language. Raises ProgramRefused."""

@@ -68,7 +68,6 @@ class RemoteBackend:
 
     async def start(self) -> None:
         """Reach the executor and prove that its limits bite. Raises SandboxFault."""
-        self._info = await self.ask_info()
         await self.probe()
 
     async def aclose(self) -> None:
@@ -84,11 +83,13 @@ class RemoteBackend:
             slots=int(known.get("slots", 1)),
             languages=tuple(map(str, known.get("languages", ()))) or ("python",),
             versions={str(k): str(v) for k, v in known.get("versions", {}).items()},
+            profiles={str(k): str(v) for k, v in known.get("profiles", {}).items()},
             note=str(known.get("note", "")),
             details={"socket": str(self._path), **{str(k): str(v) for k, v in known.get("details", {}).items()}},
         )
 
     async def probe(self) -> dict[str, str]:
+        self._info = await self.ask_info()  # its profiles come up one after another
         return await probe(self)
 
     @asynccontextmanager

@@ -72,7 +72,7 @@ async def test_python_runs_while_the_other_images_are_still_built_and_their_prog
     made = {"python": Backend(("python",)), "compiled": Backend(("python", "cpp"))}
     backend = await started(made)
     await run(backend, "python")
-    assert backend.info().details["profile compiled"] == "being prepared"
+    assert backend.info().profiles["compiled"] == "being prepared"
     assert "cpp" in backend.info().languages
     with pytest.raises(SlotWaitTimeout, match="still being prepared"):
         await run(backend, "cpp", deadline_s=0.01)
@@ -80,7 +80,7 @@ async def test_python_runs_while_the_other_images_are_still_built_and_their_prog
     await asyncio.sleep(0)
     made["compiled"].may_start.set()
     await waiting
-    assert backend.info().details["profile compiled"] == "ready"
+    assert backend.info().profiles["compiled"] == "ready"
     await backend.aclose()
 
 

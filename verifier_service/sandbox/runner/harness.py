@@ -40,19 +40,16 @@ def _set_up(setup: bytes) -> bytes:
 
 
 def submission_entry(setup: bytes) -> Entry:
-    """`serve(source, channel_fd)` of the submission's harness; or another language's command, with the channel as its
-    stdin and stdout."""
-    _, serve = _load(_set_up(setup), "submission_harness", "serve")
+    """`serve(source, channel_fd)` of the submission's harness. For a program that isn't Python, its module has
+    `become_program()`, which puts that program in the process's place."""
+    module, serve = _load(_set_up(setup), "submission_harness", "serve")
 
     def entry(message: bytes, fds: list[int]) -> None:
         work_fd, channel_fd = fds
         uid, limits, _, files, source, commands, environment = unpack_work(message)
         enter(uid, limits, files)
         os.close(work_fd)
-        if commands:
-            os.dup2(channel_fd, 0)
-            os.dup2(channel_fd, 1)
-            execute(commands, environment)
+        module.__dict__["become_program"] = (lambda: execute(commands, environment)) if commands else None
         _keep({channel_fd: CHANNEL_FD})
         _call(lambda: serve(source, CHANNEL_FD), source)
 

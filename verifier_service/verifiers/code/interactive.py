@@ -2,9 +2,8 @@
 
 The interactor runs in the judge's process, beside the submission and under another user, and they share two pipes and
 nothing else. Its exit status 0 accepts, and then the submission must end well, too. Who is to blame: an interactor that
-fails before it has got anything of the submission, be it the end of its output, fails for every submission, so the task is
-broken. From when it waits for the submission on, all counts against that, but for a name or a module that the interactor
-uses and has not. The output that never ends, since a process of the submission's keeps it open, is such a wait, too.
+fails before it reads anything of the submission fails for every submission, so the task is broken. From then on all counts
+against the submission, but for a name or a module that the interactor uses and has not.
 """
 
 from __future__ import annotations
@@ -34,8 +33,6 @@ from verifier_service.verifiers.code.host import SecondChance
 from verifier_service.verifiers.code.results import Tally, failure_of, how_it_ended, test_result
 from verifier_service.verifiers.code.task import CodeTask
 
-# Submissions are of Python, too (see `CodeVerifier.prepare`). A further language needs a submission's
-# harness that puts the ends of the pipes in place and becomes the program.
 INTERACTOR_LANGUAGES = ("python",)
 JUDGE_GRACE_S = 3.0  # the interactor outlives the submission's wall limit, to see its output end
 EXCHANGE_BYTES = 16 * MIB  # of payloads that go to a slot at once
@@ -105,12 +102,12 @@ class Conversation:
 
     def _check_interactor(self, decided: dict[str, Any]) -> None:
         raised = decided["raised"]
-        if raised is not None and (raised["own_mistake"] or not decided["heard"]):
-            when = "" if decided["heard"] else " before it had read anything of the program"
+        if raised is not None and (raised["own_mistake"] or not self.listens):
+            when = "" if self.listens else " before it read anything of the program"
             raise TaskFault(f"the task's interactor failed{when}{_raised(decided)}")
-        if not decided["heard"]:
+        if not self.listens:
             how = "accepts" if decided["accepted"] else "rejects"
-            raise TaskFault(f"the task's interactor {how} without having read anything of the program")
+            raise TaskFault(f"the task's interactor {how} without reading anything of the program")
 
     def _without_decision(self, judge: Termination, submission: Termination, memory_mb: int) -> tuple[Outcome, str]:
         """The interactor's process ended in another way than by the end of its program."""

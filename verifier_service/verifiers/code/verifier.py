@@ -26,6 +26,7 @@ from verifier_protocol import (
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault, TaskFault
 from verifier_service.sandbox.contract import ProgramRefused, SandboxBackend, SandboxFault, SlotWaitTimeout
 from verifier_service.sandbox.ranges import ceilings, defaults
+from verifier_service.sandbox.runner.languages import NAMES
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline, SpecRefused
 from verifier_service.verifiers.code.extract import extract_program
@@ -87,11 +88,13 @@ class CodeVerifier:
             TaskFault: no tests.
         """
         languages = self._backend.info().languages if self._backend is not None else ("python",)
+        spec = spec.model_copy(update={"language": NAMES.get(spec.language, spec.language)})
         if spec.language not in languages:
             raise SpecRefused("language", f"{spec.language} is not available here; there is {', '.join(languages)}")
-        if not isinstance(spec.tests, StdinTests) and spec.language != "python":
+        if not isinstance(spec.tests, StdinTests | InteractiveTests) and spec.language != "python":
             raise SpecRefused(
-                "language", f"tests of style {spec.tests.style} are for python; use style stdin for {spec.language}"
+                "language",
+                f"tests of style {spec.tests.style} are for python; use style stdin or interactive for {spec.language}",
             )
         if isinstance(spec.tests, StdinTests) and spec.tests.checker is not None and spec.tests.checker.language not in languages:
             raise SpecRefused("tests.checker.language", f"{spec.tests.checker.language} is not available here")
@@ -167,7 +170,8 @@ class CodeVerifier:
             return {**facts, "languages": [], "unavailable": self._unavailable}
         info = self._backend.info()
         sandbox = {"backend": info.name, "isolation": info.isolation, "runtime": info.runtime, "slots": info.slots}
-        return {**facts, "languages": list(info.languages), "sandbox": sandbox}
+        languages = {"languages": list(info.languages), "language_versions": info.versions, "profiles": info.profiles}
+        return {**facts, **languages, "sandbox": sandbox}
 
     async def _run(self, task: CodeTask, source: str, deadline: Deadline) -> tuple[Tally, bool]:
         backend, tests = self._sandbox(), task.spec.tests

@@ -1,4 +1,5 @@
-"""The submission's process in tests of the style `interactive`: the program as `python3 solution.py` would run it.
+"""The submission's process in tests of the style `interactive`: the program as `python3 solution.py` would run it, or a
+finished program of another language, which takes this process's place.
 
 Its stdin and stdout are the ends of two pipes that the judge's process made and sends over the channel; after that the
 channel is closed, and the pipes are all that the two processes share. Before any of the program runs, one byte tells the
@@ -14,10 +15,14 @@ import socket
 import sys
 import traceback
 import types
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 from verifier_service.verifiers.code.harness.interactive_greeting import COMPILES, COMPILES_NOT
+
+become_program: Callable[[], NoReturn] | None = None  # put here by the sandbox when the program isn't Python
 
 
 def serve(source: bytes, channel_fd: int) -> None:
@@ -25,7 +30,7 @@ def serve(source: bytes, channel_fd: int) -> None:
     path = str(Path.cwd() / "solution.py")
     channel = socket.socket(fileno=channel_fd)
     try:
-        code = compile(source, path, "exec", dont_inherit=True)
+        code = compile(source, path, "exec", dont_inherit=True) if become_program is None else None
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
         channel.sendall(COMPILES_NOT)
         sys.stderr.write("".join(traceback.format_exception_only(error)))
@@ -38,6 +43,9 @@ def serve(source: bytes, channel_fd: int) -> None:
         os.dup2(end, standard)
         os.close(end)
     channel.close()
+    if code is None:
+        assert become_program is not None
+        become_program()
     _run(code, path, source)
 
 
