@@ -1,13 +1,16 @@
-"""The sandbox image: its build context is assembled from this package, in a checkout and in an installed wheel alike.
+"""The sandbox images, one a profile: the build context is assembled from this package, in a checkout and in an installed
+wheel alike, the packages to install from the table of languages.
 
-The image carries the digest of its context as a label, so that a changed runner is never served by an old image, and in a
-second tag, so that two checkouts that share a name on one engine don't build it again each time the other was started.
+An image carries the digest of its context and packages as a label, so that a changed runner is never served by an old
+image, and in a second tag, so that two checkouts that share a name on one engine don't build it again each time the other
+was started.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import json
 import tarfile
 from contextlib import suppress
 from pathlib import Path
@@ -18,9 +21,11 @@ from docker.utils import parse_repository_tag
 
 import docker
 from verifier_service.sandbox.contract import SandboxFault
+from verifier_service.sandbox.runner.languages import PROFILES, packages_of
 
 HERE = Path(__file__).parent
 DIGEST_LABEL = "io.verifier.sandbox.context"
+PROFILE_LABEL = "io.verifier.sandbox.profile"
 KEPT_TAG = "context-"
 KEPT_IMAGES = 4  # of different contexts
 _SAID = 400  # characters of a failed build's last words
@@ -28,14 +33,20 @@ SECCOMP_PROFILE = HERE / "image" / "seccomp.json"
 
 
 def _context_files() -> list[tuple[str, bytes]]:
-    files = [("Dockerfile", (HERE / "image" / "Dockerfile").read_bytes())]
+    files = [(name, (HERE / "image" / name).read_bytes()) for name in ("Dockerfile", "install.sh", "full.sh")]
     files += [(f"runner/{path.name}", path.read_bytes()) for path in sorted((HERE / "runner").glob("*.py"))]
     return files
 
 
-def context_digest() -> str:
-    """SHA-256 over names and contents of the build context."""
-    digest = hashlib.sha256()
+def _build_arguments(profile: str) -> dict[str, str]:
+    """The packages of a profile and of those before it; each profile installs in a layer of its own."""
+    wanted = PROFILES[: PROFILES.index(profile) + 1]
+    return {f"{name.upper()}_PACKAGES": " ".join(packages_of(name)) for name in wanted}
+
+
+def context_digest(profile: str = "python") -> str:
+    """SHA-256 over names and contents of the build context, and the packages."""
+    digest = hashlib.sha256(json.dumps(_build_arguments(profile)).encode())
     for name, data in _context_files():
         digest.update(f"{name}\0{len(data)}\0".encode() + data)
     return digest.hexdigest()
@@ -53,29 +64,32 @@ def _context_tar() -> io.BytesIO:
     return buffer
 
 
-def is_current(client: docker.DockerClient, tag: str) -> bool:
+def is_current(client: docker.DockerClient, tag: str, profile: str = "python") -> bool:
     """Whether an image made of this package's context is there, under its name or kept aside: nothing has to be built."""
-    return _is_of_this_context(client, tag) or _is_of_this_context(client, _kept_name(tag))
+    digest = context_digest(profile)
+    return _is_of(digest, client, tag) or _is_of(digest, client, _kept_name(tag, digest))
 
 
-def ensure(client: docker.DockerClient, tag: str) -> str:
-    """Build the image if it is missing or out of date; its id. Blocking: minutes at the first time.
+def ensure(client: docker.DockerClient, tag: str, profile: str = "python") -> str:
+    """Build the profile's image if it is missing or out of date; its id. Blocking: minutes at the first time.
 
     Raises SandboxFault with the end of the build's output.
     """
+    digest = context_digest(profile)
     repository, name = _repository_and_name(tag)
-    if not _is_of_this_context(client, tag):
+    kept_name = _kept_name(tag, digest)
+    if not _is_of(digest, client, tag):
         before = _image(client, tag)
-        if _is_of_this_context(client, _kept_name(tag)):
-            client.images.get(_kept_name(tag)).tag(repository, name)
+        if _is_of(digest, client, kept_name):
+            client.images.get(kept_name).tag(repository, name)
         else:
-            _build(client, tag)
+            _build(client, tag, profile)
         if before is not None:
             _drop_nameless(client, str(before.id))
     image = client.images.get(tag)
-    if _kept_name(tag) not in image.tags:
-        image.tag(repository, _kept_name(tag).removeprefix(f"{repository}:"))
-        _drop_oldest(client, repository, _kept_name(tag))
+    if kept_name not in image.tags:
+        image.tag(repository, kept_name.removeprefix(f"{repository}:"))
+        _drop_oldest(client, repository, kept_name)
     return str(image.id)
 
 
@@ -84,8 +98,8 @@ def _repository_and_name(tag: str) -> tuple[str, str]:
     return repository, name or "latest"
 
 
-def _kept_name(tag: str) -> str:
-    return f"{_repository_and_name(tag)[0]}:{KEPT_TAG}{context_digest()[:16]}"
+def _kept_name(tag: str, digest: str) -> str:
+    return f"{_repository_and_name(tag)[0]}:{KEPT_TAG}{digest[:16]}"
 
 
 def _image(client: docker.DockerClient, tag: str) -> Any:
@@ -95,9 +109,9 @@ def _image(client: docker.DockerClient, tag: str) -> Any:
         return None
 
 
-def _is_of_this_context(client: docker.DockerClient, tag: str) -> bool:
+def _is_of(digest: str, client: docker.DockerClient, tag: str) -> bool:
     image = _image(client, tag)
-    return image is not None and bool(image.labels.get(DIGEST_LABEL) == context_digest())
+    return image is not None and bool(image.labels.get(DIGEST_LABEL) == digest)
 
 
 def _drop_nameless(client: docker.DockerClient, image_id: str) -> None:
@@ -119,7 +133,7 @@ def _drop_oldest(client: docker.DockerClient, repository: str, mine: str) -> Non
             client.images.remove(tag)
 
 
-def _build(client: docker.DockerClient, tag: str) -> None:
+def _build(client: docker.DockerClient, tag: str, profile: str) -> None:
     said: list[str] = []
     try:
         stream: Any = client.api.build(
@@ -129,7 +143,8 @@ def _build(client: docker.DockerClient, tag: str) -> None:
             rm=True,
             forcerm=True,
             decode=True,
-            labels={DIGEST_LABEL: context_digest()},
+            buildargs=_build_arguments(profile),
+            labels={DIGEST_LABEL: context_digest(profile), PROFILE_LABEL: profile},
         )
         for event in stream:
             said.append(str(event.get("stream") or event.get("error") or ""))

@@ -2,106 +2,99 @@
 
 Read on both sides: by the runner, which compiles and runs; by the host, which makes images of the packages, extracts
 programs by their fence tags, and tells clients what there is. Standard library only, like all that runs in a sandbox.
-
-`{built}` in a command is the folder of the finished program, `{memory_mb}` the memory that the task grants. A program is
-compiled in an empty folder, as the uid that will run it, with its source under its file name; what the compiler leaves
-there is the build. A language without `compile` has its source as its build.
+What the columns mean stands in language.py; the rows of the profile `full` are in languages_full.py.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import NamedTuple
 
-PROFILES = ("python", "compiled", "full")  # images, each with all of those before it
+from .language import JVM_MAIN, JVM_RUN, PROFILES, Command, Language
+from .languages_full import FULL
 
-Command = tuple[str, ...]
+__all__ = ["LANGUAGES", "NAMES", "PROFILES", "Command", "Language", "available", "most_processes_extra", "packages_of"]
 
+_CPP_FLAGS = ("-O2", "-pipe", "-Wno-unused-result", "-o", "main", "main.cpp")  # -O2 as the precompiled header: image/install.sh
+_GO_PARTS = ("-importcfg", "/opt/verifier/go.importcfg")  # the standard library, compiled: image/install.sh
+# Everything before the submission comes from the task: its tables and their rows.
+_SQL = "{ cat; echo; cat '{built}/main.sql'; } | exec sqlite3 -batch -bail :memory:"
 
-class Language(NamedTuple):
-    """One row."""
+BASE = (
+    Language(
+        "python", "Python", "python", "python3 python3-numpy python3-pytest", "solution.py",
+        run=("python3", "{built}/solution.py"), version=("python3", "--version"),
+        names="py python3 py3 pypy3 cpython",
+    ),
+    Language(
+        "bash", "Bash", "python", "bash", "main.sh",
+        run=("bash", "{built}/main.sh"), version=("bash", "--version"), names="sh shell",
+    ),
+    Language(
+        "sql", "SQL (SQLite)", "python", "sqlite3", "main.sql",
+        run=("sh", "-c", _SQL), version=("sqlite3", "--version"), names="sqlite sqlite3", processes_extra=2,
+    ),
+)  # fmt: skip
 
-    name: str
-    title: str
-    profile: str  # the smallest image that has it
-    packages: str  # Debian's, space-separated
-    file: str  # what the source is called; where `file_from` matches, its first group instead of the stem
-    run: Command
-    version: Command  # prints it
-    compile: tuple[Command, ...] = ()
-    file_from: str = ""
-    names: str = ""  # that clients use and fences have, beside its own; nobody else's; space-separated
-    tags: str = ""  # more that its fences have
-    environment: tuple[tuple[str, str], ...] = ()
-    # What the language's own machinery takes, granted on top of a task's limits.
-    memory_extra_mb: int = 0
-    time_extra_s: float = 0.0
-    processes_extra: int = 0
-    sparse: bool = False  # reserves far more address space than it uses, so none can be set as a limit
-
-    def file_name(self, source: str) -> str:
-        """What this source must be called."""
-        found = re.search(self.file_from, source) if self.file_from else None
-        return f"{found[1]}.{self.file.rpartition('.')[2]}" if found is not None else self.file
-
-    @property
-    def fence_tags(self) -> frozenset[str]:
-        return frozenset({self.name, *self.names.split(), *self.tags.split()})
-
-
-_CPP_FLAGS = ("-O2", "-pipe", "-Wno-unused-result", "-o", "main", "main.cpp")
-_JVM = ("-Xmx{memory_mb}m", "-Xss64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:-UsePerfData")
-
-LANGUAGES: dict[str, Language] = {
-    language.name: language
-    for language in (
-        Language(
-            "python", "Python", "python", "python3 python3-numpy python3-pytest sqlite3", "solution.py",
-            run=("python3", "{built}/solution.py"), version=("python3", "--version"),
-            names="py python3 py3 pypy3 cpython",
+COMPILED = (
+    Language(
+        "c", "C (C17)", "compiled", "gcc libc6-dev", "main.c",
+        compile=(("gcc", "-std=gnu17", "-O2", "-pipe", "-Wno-unused-result", "-o", "main", "main.c", "-lm"),),
+        run=("{built}/main",), version=("gcc", "-dumpfullversion"), names="c11 c17 c99 gcc",
+    ),
+    Language(
+        "cpp", "C++ (C++17)", "compiled", "g++", "main.cpp",
+        compile=(("g++", "-std=gnu++17", *_CPP_FLAGS),),
+        run=("{built}/main",), version=("g++", "-dumpfullversion"),
+        names="c++ cc cxx g++ cpp17 c++17 cpp14 c++14 cpp11 c++11", tags="cpp20 c++20",
+    ),
+    Language(
+        "cpp20", "C++ (C++20)", "compiled", "g++", "main.cpp",
+        compile=(("g++", "-std=gnu++20", *_CPP_FLAGS),),
+        run=("{built}/main",), version=("g++", "-dumpfullversion"), names="c++20", tags="cpp c++ cc cxx g++ cpp17 c++17",
+    ),
+    Language(
+        "java", "Java", "compiled", "openjdk-21-jdk-headless", "Main.java",
+        file_from=r"\bpublic\s+(?:(?:final|abstract|sealed|strictfp)\s+)*(?:class|interface|enum|record)\s+(\w+)",
+        compile=(
+            ("javac", "-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-J-XX:-UsePerfData",
+             "-J-XX:SharedArchiveFile=/opt/verifier/javac.jsa", "-J-Xshare:auto", "-encoding", "UTF-8", "-nowarn", "-proc:none",
+             "-d", ".", "{file}"),
+            JVM_MAIN,
         ),
-        Language(
-            "c", "C (C17)", "compiled", "gcc libc6-dev", "main.c",
-            compile=(("gcc", "-std=gnu17", "-O2", "-pipe", "-o", "main", "main.c", "-lm"),),
-            run=("{built}/main",), version=("gcc", "-dumpfullversion"), names="c11 c17 gcc",
+        run=JVM_RUN, version=("java", "--version"), memory_extra_mb=192, time_extra_s=1.0, processes_extra=32, sparse=True,
+    ),
+    Language(
+        "javascript", "JavaScript (Node)", "compiled", "nodejs", "main.js",
+        run=("node", "--max-old-space-size={memory_mb}", "--stack-size=50000", "{built}/main.js"), version=("node", "--version"),
+        names="js node nodejs node-javascript", memory_extra_mb=96, processes_extra=16, sparse=True,
+    ),
+    Language(
+        "typescript", "TypeScript (types are not checked)", "compiled", "esbuild nodejs", "main.ts",
+        compile=(
+            ("esbuild", "main.ts", "--log-level=warning", "--color=false", "--platform=node", "--format=cjs", "--target=node20",
+             "--outfile=main.js"),
         ),
-        Language(
-            "cpp", "C++ (C++17)", "compiled", "g++", "main.cpp",
-            compile=(("g++", "-std=gnu++17", *_CPP_FLAGS),),
-            run=("{built}/main",), version=("g++", "-dumpfullversion"),
-            names="c++ cc cxx g++ cpp17 c++17 cpp14 c++14 cpp11 c++11", tags="cpp20 c++20",
+        run=("node", "--max-old-space-size={memory_mb}", "--stack-size=50000", "{built}/main.js"),
+        version=("esbuild", "--version"), names="ts", memory_extra_mb=96, processes_extra=16, sparse=True,
+    ),
+    Language(
+        "go", "Go", "compiled", "golang-go", "main.go",
+        compile=(
+            ("go", "tool", "compile", "-p", "main", "-complete", *_GO_PARTS, "-o", ".main.a", "main.go"),
+            ("go", "tool", "link", *_GO_PARTS, "-s", "-w", "-buildmode=exe", "-o", "main", ".main.a"),
         ),
-        Language(
-            "cpp20", "C++ (C++20)", "compiled", "g++", "main.cpp",
-            compile=(("g++", "-std=gnu++20", *_CPP_FLAGS),),
-            run=("{built}/main",), version=("g++", "-dumpfullversion"), names="c++20", tags="cpp c++ cc cxx g++ cpp17 c++17",
-        ),
-        Language(
-            "java", "Java", "compiled", "openjdk-21-jdk-headless", "Main.java",
-            file_from=r"\bpublic\s+(?:(?:final|abstract|sealed|strictfp)\s+)*(?:class|interface|enum|record)\s+(\w+)",
-            compile=(("javac", "-nowarn", "-proc:none", "-d", ".", "{file}"), ("python3", "-I", "/opt/verifier/runner/jvm_main.py")),
-            run=("java", *_JVM, "@{built}/launch"), version=("java", "--version"),
-            memory_extra_mb=192, time_extra_s=1.0, processes_extra=32, sparse=True,
-        ),
-        Language(
-            "javascript", "JavaScript (Node)", "compiled", "nodejs", "main.js",
-            run=("node", "--max-old-space-size={memory_mb}", "--stack-size=50000", "{built}/main.js"), version=("node", "--version"),
-            names="js node nodejs node-javascript", memory_extra_mb=96, processes_extra=16, sparse=True,
-        ),
-        Language(
-            "go", "Go", "compiled", "golang-go", "main.go",
-            compile=(("go", "build", "-o", "main", "."),),
-            run=("{built}/main",), version=("go", "version"), names="golang",
-            environment=(("GO111MODULE", "off"), ("GOFLAGS", "-p=1"), ("GOCACHE", "/tmp/.cache")),
-            memory_extra_mb=32, processes_extra=16, sparse=True,
-        ),
-        Language(
-            "bash", "Bash", "compiled", "bash", "main.sh",
-            run=("bash", "{built}/main.sh"), version=("bash", "--version"), names="sh shell",
-        ),
-    )
-}  # fmt: skip
+        run=("{built}/main",), version=("go", "version"), names="golang",
+        environment=(("GOTOOLCHAIN", "local"), ("GOTELEMETRY", "off")),
+        memory_extra_mb=32, processes_extra=16, sparse=True,
+    ),
+    Language(
+        "rust", "Rust (2021)", "compiled", "rustc", "main.rs",
+        compile=(("rustc", "--edition", "2021", "-O", "-C", "strip=symbols", "-o", "main", "main.rs"),),
+        run=("{built}/main",), version=("rustc", "--version"), names="rs",
+    ),
+)  # fmt: skip
+
+LANGUAGES: dict[str, Language] = {row.name: row for row in (*BASE, *COMPILED, *FULL)}
 
 # What clients call a language → our name.
 NAMES: dict[str, str] = {name: row.name for row in LANGUAGES.values() for name in (*row.names.split(), row.name)}
@@ -112,5 +105,15 @@ def available(is_here: Callable[[str], bool]) -> list[str]:
     return [
         row.name
         for row in LANGUAGES.values()
-        if all(is_here(command[0]) for command in (*row.compile, row.run) if "{" not in command[0])
+        if all(is_here(command[0]) for command in (*row.compile, row.run, row.version) if "{" not in command[0])
     ]
+
+
+def packages_of(profile: str) -> list[str]:
+    """What an image of this profile installs besides those of the profiles before it."""
+    earlier = {p for name in PROFILES[: PROFILES.index(profile)] for p in packages_of(name)}
+    return sorted({p for row in LANGUAGES.values() if row.profile == profile for p in row.packages.split()} - earlier)
+
+
+def most_processes_extra() -> int:
+    return max(row.processes_extra for row in LANGUAGES.values())
