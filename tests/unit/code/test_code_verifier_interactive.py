@@ -35,7 +35,7 @@ Judge = Callable[[dict[str, Any]], tuple[Frames, Termination, Termination]]
 
 
 def decided(accepted: bool, **more: Any) -> dict[str, Any]:
-    usual = {"raised": None, "heard": True, "at_the_end": False, "received": 5, "waited_s": 0.01, "tail": "said\n"}
+    usual = {"raised": None, "at_the_end": False, "received": 5, "waited_s": 0.01, "tail": "said\n"}
     return {"kind": "ended", "accepted": accepted, **usual, **more}
 
 
@@ -149,13 +149,13 @@ async def test_an_outcome_follows_from_the_decision_and_both_ends(name: str) -> 
 
 
 RAISED = {"name": "ValueError", "line": 3, "own_mistake": False}
-UNHEARD = decided(False, heard=False, raised=RAISED)
+FAILED = decided(False, raised=RAISED)
 HOG = ended(ending=Ending.MEMORY, memory_mb=400.0)
 BROKEN: dict[str, tuple[Frames, Termination, Termination, str]] = {
     "does not compile": ([{"kind": "bad_task", "detail": "no compile"}], CRASHED, REJECTS, "no compile"),
-    "raises before it has heard anything": ([MET, UNHEARD], CRASHED, REJECTS, "ValueError in its line 3"),
-    "rejects unheard": ([MET, decided(False, heard=False)], GOOD, REJECTS, "rejects"),
-    "accepts unheard": ([MET, decided(True, heard=False)], GOOD, GOOD, "accepts"),
+    "raises before it reads anything": ([MET, FAILED], CRASHED, REJECTS, "ValueError in its line 3"),
+    "rejects without reading": ([MET, REJECTED], GOOD, REJECTS, "rejects"),
+    "accepts without reading": ([MET, ACCEPTED], GOOD, GOOD, "accepts"),
     "uses a name that it has not": (
         [MET, LISTENS, decided(False, raised={**RAISED, "own_mistake": True})],
         GOOD,
@@ -275,15 +275,23 @@ def test_a_task_that_grades_nothing_is_refused(tests: dict[str, Any]) -> None:
         Setting(only_even).verifier.prepare(spec(tests=tests))
 
 
-def test_languages_that_are_not_offered_are_named() -> None:
+def test_a_submission_may_be_of_any_language_and_an_interactor_is_of_python() -> None:
     setting = Setting(only_even)
-    with pytest.raises(SpecRefused) as interactor:
+    with pytest.raises(SpecRefused) as refused:
         setting.verifier.prepare(spec(tests={"interactor": {"source": "x", "language": "cpp"}}))
-    assert interactor.value.field == "tests.interactor.language"
-    setting.backend.languages = ("python", "cpp")
-    with pytest.raises(SpecRefused, match="interactive") as submission:
+    assert refused.value.field == "tests.interactor.language"
+    with pytest.raises(SpecRefused) as refused:
         setting.verifier.prepare(spec(language="cpp"))
-    assert submission.value.field == "language"
+    assert refused.value.field == "language"
+    setting.backend.languages = ("python", "cpp")
+    assert setting.verifier.prepare(spec(language="cpp")).spec.language == "cpp"
+
+
+async def test_a_program_that_its_compiler_refuses_is_a_compile_error() -> None:
+    verdict = await of([], ended(ending=Ending.COMPILE_ERROR, stderr=b"main.cpp:1: no"), STOPPED)
+    assert (verdict.score, verdict.outcome) == (0.0, Outcome.COMPILE_ERROR)
+    assert verdict.tests is not None
+    assert "main.cpp" in verdict.tests[0].stderr_tail
 
 
 def test_the_style_is_announced() -> None:

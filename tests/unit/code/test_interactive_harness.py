@@ -29,6 +29,10 @@ class Talk:
         return next((frame for frame in self.frames if frame["kind"] == kind), None)
 
     @property
+    def listens(self) -> bool:
+        return self.of("listens") is not None
+
+    @property
     def end(self) -> dict[str, Any]:
         found = self.of("ended")
         assert found is not None, self
@@ -65,7 +69,7 @@ def talk() -> Iterator[Talking]:
 
 def test_each_reads_what_the_other_prints(talk: Talking) -> None:
     found = talk("print(int(input()) + 1)", "import sys\nprint(41)\nsys.exit(input() != '42')")
-    assert (found.end["accepted"], found.end["heard"], found.submission, found.judge[0]) == (True, True, (0, ""), 0)
+    assert (found.end["accepted"], found.listens, found.submission, found.judge[0]) == (True, True, (0, ""), 0)
     assert found.end["tail"] == "42\n"
 
 
@@ -209,11 +213,15 @@ def test_a_name_in_text_of_the_submission_is_no_mistake_of_the_interactor(talk: 
     assert talk("print('os.x')", "eval(input())").end["raised"]["own_mistake"] is False
 
 
-def test_it_is_known_whether_the_interactor_has_heard_anything(talk: Talking) -> None:
-    assert talk("print(1)", "raise SystemExit(1)").end["heard"] is False
-    assert talk("", "input()").end["heard"] is True
+def test_it_is_known_whether_the_interactor_has_begun_to_read(talk: Talking) -> None:
+    assert not talk("print(1)", "raise SystemExit(1)").listens
+    assert not talk("print(1)", "print(1)\nopen('/no/such/file')  # select one").listens
+    assert talk("", "input()").listens
     found = talk("input()", "print(1)\nwhile True: pass", wall_s=0.5, grace_s=0.5)
-    assert (found.of("listens"), found.judge[0]) == (None, -9)
+    assert (found.listens, found.judge[0]) == (False, -9)
+    impatient = "import signal\nsignal.alarm(1)\nsignal.signal(signal.SIGALRM, lambda *_: exec('raise TimeoutError'))\ninput()"
+    found = talk("input()", impatient)
+    assert (found.listens, found.end["accepted"], found.end["raised"]["name"]) == (True, False, "TimeoutError")
 
 
 @pytest.mark.parametrize(
@@ -221,12 +229,14 @@ def test_it_is_known_whether_the_interactor_has_heard_anything(talk: Talking) ->
     [
         "import os\nline = os.read(0, 100)",
         "line = open(0, 'rb').readline()",
+        "line = open('/dev/stdin', 'rb').readline()",
         "import sys\nline = sys.__stdin__.readline().encode()",
+        "import os, subprocess\nline = subprocess.run(['head', '-n1'], capture_output=True).stdout",
     ],
 )
-def test_an_interactor_that_reads_by_itself_counts_as_one_that_has_heard(talk: Talking, reading: str) -> None:
+def test_an_interactor_that_reads_by_itself_counts_as_one_that_reads(talk: Talking, reading: str) -> None:
     found = talk("print(1)", f"{reading}\nassert line == b'1\\n'")
-    assert (found.end["accepted"], found.end["heard"]) == (True, True)
+    assert (found.end["accepted"], found.listens) == (True, True), found
 
 
 def test_a_program_runs_as_it_would_by_itself(talk: Talking) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import builtins
 import io
 import os
+import re
 import socket
 import sys
 import threading
@@ -28,23 +29,25 @@ from verifier_service.verifiers.code.harness.interactive_greeting import COMPILE
 INTERACTOR = "interactor.py"
 TAIL_BYTES = 1_000
 DRAIN_BYTES = 1 << 16
-# An interactor with one of these may read what this process does not see it read.
-READS_BY_ITSELF = tuple("os.read fileno open(0 fdopen __stdin__ /dev/ /proc/ select poll asyncio subprocess detach".split())
+# What an interactor with one of these reads, or waits for, is not always seen here.
+READS_BY_ITSELF = re.compile(
+    r"\bos\.readv?\(|\bopen\(\s*0\b|\bfdopen\(|\bfileno\(|__stdin__|/dev/(stdin|fd)|/proc/self/fd|\.detach\("
+    r"|\bimport\b.*\b(select|selectors|asyncio|subprocess)\b"
+)
 
 ReportFrame = Callable[[dict[str, Any]], None]
 
 
 class Conversation:
-    """What passes between the two. `heard`: the interactor has got anything, or at least the end; `ended`: it got the end."""
+    """What passes between the two. `listens`: the interactor has begun to wait for output; `ended`: it got the end of it."""
 
     def __init__(self, report: ReportFrame, output_bytes: int, reads_by_itself: bool) -> None:
         self.report = report
         self.room = output_bytes
-        self.heard = self.ended = False
-        self.listens = False
+        self.listens = self.ended = False
         if reads_by_itself:
             self._listen()
-            self.heard = self.ended = True
+            self.ended = True
         self.received = 0
         self.waited_s = 0.0  # in the last read
         self.tail = b""
@@ -58,7 +61,6 @@ class Conversation:
         except BlockingIOError:
             return None
         self.waited_s = time.monotonic() - started
-        self.heard = True
         self.ended = self.ended or size == 0
         self._count(bytes(buffer[:size]))
         return size
@@ -138,7 +140,7 @@ def judge_conversation(task: dict[str, Any], channel_fd: int, report: ReportFram
     arguments = [_file_of(task["stdin"]), _file_of(task["expected"])]
     if not _meet_submission(channel_fd, report):
         return
-    conversation = Conversation(report, task["output_bytes"], any(word in source for word in READS_BY_ITSELF))
+    conversation = Conversation(report, task["output_bytes"], READS_BY_ITSELF.search(source) is not None)
     stdout = _take_stdio(conversation)
     accepted, raised = _run_interactor(code, arguments)
     with suppress(OSError, ValueError):
@@ -148,7 +150,6 @@ def judge_conversation(task: dict[str, Any], channel_fd: int, report: ReportFram
             "kind": "ended",
             "accepted": accepted,
             "raised": raised,
-            "heard": conversation.heard,
             "at_the_end": conversation.ended,
             "received": conversation.received,
             "waited_s": conversation.waited_s,
