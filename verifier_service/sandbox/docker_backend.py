@@ -236,8 +236,7 @@ class DockerSlots:
             raise SandboxFault(f"no Docker engine answers: {error}; is it running, and may this user use it?") from error
         runtimes = runtimes_for(client, self.template.runtime)
         self.gvisor = is_gvisor(self.template.runtime, runtimes)
-        profile = self.template.profile
-        self._image_id = image.ensure(client, self.template.image, *([profile] if profile != "python" else []))
+        self._image_id = image.ensure(client, self.template.image, self.template.profile)
 
     async def make(self) -> DockerSlot:
         """A container whose runner has said hello."""

@@ -99,6 +99,6 @@ async def test_a_profile_that_cannot_be_had_says_why_and_is_tried_again(monkeypa
 
 async def test_a_language_that_no_profile_has_is_refused_by_name() -> None:
     backend = await started({"python": Backend(("python",))})
-    with pytest.raises(ProgramRefused, match="cobol"):
-        await run(backend, "cobol")
+    with pytest.raises(ProgramRefused, match="esperanto"):
+        await run(backend, "esperanto")
     await backend.aclose()

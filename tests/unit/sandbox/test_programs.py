@@ -21,7 +21,7 @@ def test_a_file_with_a_path_in_its_name_is_refused(name: str) -> None:
         pack_program(Program("python", "", files=((name, b""),)), Limits())
 
 
-@pytest.mark.parametrize("program", [Program("cobol", ""), Program("python", "", ()), Program("python", "", args=("a\0",))])
+@pytest.mark.parametrize("program", [Program("esperanto", ""), Program("python", "", ()), Program("python", "", args=("a\0",))])
 def test_a_program_that_no_slot_takes_is_refused(program: Program) -> None:
     with pytest.raises(ProgramRefused):
         pack_program(program, Limits())
