@@ -182,8 +182,9 @@ def _meet_submission(channel_fd: int, report: ReportFrame) -> bool:
         return False
     hear, their_stdout = os.pipe()
     their_stdin, say = os.pipe()
-    for fd in (their_stdin, their_stdout):
-        os.fchmod(fd, 0o666)  # as /dev/stdin and /dev/stdout they can be opened anew by their user, and reached by nobody else
+    with suppress(PermissionError):  # gVisor's pipes have no modes: there they can be used, and not opened anew
+        for fd in (their_stdin, their_stdout):
+            os.fchmod(fd, 0o666)  # as /dev/stdin and /dev/stdout they can be opened by their user, and reached by nobody else
     with suppress(BrokenPipeError, ConnectionResetError):
         socket.send_fds(channel, [b"P"], [their_stdin, their_stdout])
     channel.close()
