@@ -58,13 +58,14 @@ _GROUPS = TypeAdapter(list[Group])
 class Item:
     """A distinct completion: its JSON, a verdict for each verifier once there is one, and where the caller has it first.
 
-    `origin` is (index of the group, index of the completion); `copies` says how often it was given. The JSON is made
-    when a chunk is cut, so that the first chunk is on its way before the last one is encoded.
+    `group` and `position` are its first indices in what the caller gave; `copies` says how often it was given. The JSON
+    is made when a chunk is cut, so that the first chunk is on its way before the last one is encoded.
     """
 
     text: str
     verdicts: list[Verdict | None]
-    origin: tuple[int, int]
+    group: int
+    position: int
     copies: int = 1
     body: bytes = b""
 
@@ -177,7 +178,7 @@ def make_views(groups: Iterable[Group]) -> list[View]:
             text = completion_text(completion)
             item = items.get(text)
             if item is None:
-                item = items[text] = Item(text, blank.copy(), (index, n))
+                item = items[text] = Item(text, blank.copy(), index, n)
             else:
                 item.copies += 1
             view.items.append(item)
@@ -277,7 +278,7 @@ def caller_field(chunk: Chunk, path: str | None) -> str | None:
     if match is None or int(match[1]) >= len(chunk):
         return path
     piece = chunk[int(match[1])]
-    group = piece.items[0].origin[0]
+    group = piece.items[0].group
     if match[2] == "verifiers" and int(match[3]) < len(piece.verifiers):
         where = f"groups[{group}].verifiers[{piece.verifiers[int(match[3])]}]"
     elif match[2] == "completions" and int(match[3]) < len(piece.items):
@@ -288,7 +289,7 @@ def caller_field(chunk: Chunk, path: str | None) -> str | None:
 
 
 def completion_path(item: Item) -> str:
-    return f"groups[{item.origin[0]}].completions[{item.origin[1]}]"
+    return f"groups[{item.group}].completions[{item.position}]"
 
 
 def unscored(kind: str, reason: UnscoredReason, detail: str) -> UnscoredVerdict:
@@ -333,7 +334,7 @@ def result_of(view: View) -> GroupResult:
     rewards = []
     passed = 0
     for item in view.items:
-        row = cast("list[Verdict]", item.verdicts.copy())
+        row = cast("list[Verdict]", item.verdicts)
         reward, full = reward_of(specs, row)
         verdicts.append(row)
         rewards.append(reward)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidatorFunctionWrapHandler, WrapValidator
 
 PROTOCOL_VERSION = "1"
 
@@ -48,6 +48,26 @@ class VerifierId(Answer):
     version: str
 
 
+_MOST_SHARED_IDS = 256
+_shared_ids: dict[tuple[str, str], VerifierId] = {}
+
+
+def _shared_id(value: Any, validate: ValidatorFunctionWrapHandler) -> VerifierId:
+    """The same object for the same verifier: an answer of thousands of verdicts would hold as many, all equal."""
+    if isinstance(value, VerifierId):
+        return value
+    try:
+        return _shared_ids[value["name"], value["version"]]
+    except (KeyError, TypeError):
+        made: VerifierId = validate(value)
+        if len(_shared_ids) < _MOST_SHARED_IDS:
+            _shared_ids[made.name, made.version] = made
+        return made
+
+
+SharedVerifierId = Annotated[VerifierId, WrapValidator(_shared_id)]
+
+
 class TestResult(Answer):
     """One test of a code verdict. The expected value is never here."""
 
@@ -74,7 +94,7 @@ class ScoredVerdict(Answer):
     score: float = Field(ge=0.0, le=1.0, allow_inf_nan=False)
     outcome: Outcome
     """Why it has this score."""
-    verifier: VerifierId
+    verifier: SharedVerifierId
     extracted: str | None = None
     """The answer or program that was judged, cut to a length for reading."""
     detail: str = ""
@@ -105,7 +125,7 @@ class UnscoredVerdict(Answer):
     reason: UnscoredReason
     retryable: bool
     """Whether the same request may be scored later."""
-    verifier: VerifierId
+    verifier: SharedVerifierId
     detail: str = ""
     """What to mend, in words."""
     ms: float = 0.0
