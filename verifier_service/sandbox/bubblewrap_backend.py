@@ -30,6 +30,7 @@ from verifier_service.sandbox.runner import wire
 
 HELLO_S = 30.0
 RUNNER_FOLDER = Path(__file__).parent / "runner"
+RUNNER_PLACE = "/opt/verifier/runner"
 CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_KILL", "CAP_DAC_OVERRIDE", "CAP_FOWNER")
 _START = "import sys; sys.path.insert(0, '/opt/verifier'); from runner.main import main; main()"
 _OLDEST_PYTHON = (3, 11)
@@ -69,8 +70,12 @@ def bwrap_command(tmpfs_mb: int) -> list[str]:
         elif path.exists():
             command += ["--ro-bind", str(path), str(path)]
     of_languages = sorted(str(path) for pattern in OF_LANGUAGES for path in Path("/etc").glob(pattern))
-    for shared in ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", *of_languages):
-        command += ["--ro-bind-try", shared, shared]
+    shared = ["/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", *of_languages]
+    folders = {str(folder) for entry in (*shared, RUNNER_PLACE) for folder in Path(entry).parents} - {"/"}
+    for folder in sorted(folders):
+        command += ["--dir", folder]  # else made for its first entry, and for root alone
+    for entry in shared:
+        command += ["--ro-bind-try", entry, entry]
     if not sys.base_prefix.startswith("/usr"):
         command += ["--ro-bind-try", sys.base_prefix, sys.base_prefix]
     command += ["--proc", "/proc", "--dev", "/dev"]
@@ -80,7 +85,7 @@ def bwrap_command(tmpfs_mb: int) -> list[str]:
     command += [
         "--ro-bind",
         str(RUNNER_FOLDER),
-        "/opt/verifier/runner",
+        RUNNER_PLACE,
         "--remount-ro",
         "/",
         "--remount-ro",

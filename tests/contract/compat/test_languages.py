@@ -121,8 +121,8 @@ async def test_files_come_out_of_python_programs_alone(service: Any) -> None:
 SANDBOX_FUSION = {
     "python": "python", "cpp": "cpp", "nodejs": "javascript", "go": "go", "java": "java", "php": "php", "csharp": "csharp",
     "bash": "bash", "typescript": "typescript", "sql": "sql", "rust": "rust", "lua": "lua", "R": "r", "perl": "perl",
-    "ruby": "ruby", "scala": "scala", "julia": "julia", "swift": "swift", "racket": "racket", "verilog": "verilog", "js": "javascript",
-    "javascript": "javascript", "c++": "cpp", "python3": "python", "ts": "typescript",
+    "ruby": "ruby", "scala": "scala", "julia": "julia", "swift": "swift", "racket": "racket", "verilog": "verilog",
+    "js": "javascript", "javascript": "javascript", "c++": "cpp", "python3": "python", "ts": "typescript",
 }  # fmt: skip
 # Each runs a source in a way of its own, with tests in it or another machine: as the plain language it would be misjudged.
 WITH_RUNNERS_OF_THEIR_OWN = ("go_test", "junit", "jest", "D_ut", "kotlin_script", "cuda", "python_gpu", "lean")

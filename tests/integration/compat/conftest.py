@@ -29,6 +29,13 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="package")
+def languages_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service with this machine's own compilers, in bubblewrap's sandboxes: they need no image with compilers."""
+    with _serve(Path(tmp_path_factory.mktemp("languages")) / "serve.log", {"VERIFIER_SANDBOX": "bubblewrap"}) as address:
+        yield address
+
+
 @pytest.fixture
 def serve(tmp_path: Path) -> Callable[[dict[str, str]], AbstractContextManager[str]]:
     """A service with an environment of the test's own."""

@@ -210,6 +210,16 @@ async def files_are_there_and_gone_afterwards(backend: SandboxBackend) -> None:
     await expect_output(backend, "import os\nprint(os.listdir('.'))", b"[]\n")
 
 
+async def modules_beside_a_program_can_be_imported(backend: SandboxBackend) -> None:
+    for number in (b"1", b"2"):
+        files = (("beside.py", b"number = " + number),)
+        for stdins in ((b"",), (b"", b"")):
+            for end in await run_all(backend, Program("python", "import beside\nprint(beside.number)", stdins, files=files)):
+                assert end.stdout == number + b"\n", end
+    written = "open('made.py', 'w').write('x = 5')\nimport made\nprint(made.x)"
+    await expect_output(backend, written, b"5\n")
+
+
 async def processes_of_a_program_work(backend: SandboxBackend) -> None:
     source = """
 import multiprocessing, subprocess, sys
@@ -261,6 +271,7 @@ SEMANTICS: tuple[Check, ...] = (
     cases_run_in_order_and_apart,
     leaving_early_stops_the_rest,
     files_are_there_and_gone_afterwards,
+    modules_beside_a_program_can_be_imported,
     processes_of_a_program_work,
     deep_recursion_is_an_error_or_works,
 )  # fmt: skip

@@ -85,6 +85,7 @@ def enter(uid: int, limits: tuple[int, int, int, int], files: list[tuple[bytes, 
     for name, data in files:
         with open(name, "wb") as file:
             file.write(data)
+    sys.path_importer_cache.pop(WORK, None)  # of a zygote that imported something since it forgot this folder
 
 
 def execute(commands: list[list[str]], environment: dict[str, str]) -> None:

@@ -217,6 +217,7 @@ def _import_prelude() -> None:
     warm.release_fork_hooks()
     sys.path[:0] = [WORK]
     warm.rehearse()
+    sys.path_importer_cache.pop(WORK, None)  # what was looked for there is no answer for what will lie there
 
 
 def pack_work(*values: Any) -> bytes:
