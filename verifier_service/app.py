@@ -19,6 +19,7 @@ from verifier_service.api.middleware import Door
 from verifier_service.api.readiness import Readiness
 from verifier_service.observability.metrics import Metrics
 from verifier_service.sandbox.contract import SandboxBackend
+from verifier_service.sandbox.profiles import ProfiledBackend
 from verifier_service.sandbox.select import choose_backend
 from verifier_service.scoring.runs import Runs
 from verifier_service.scoring.scorer import Scorer
@@ -68,6 +69,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with open_parts(settings, metrics) as parts:
             app.state.parts = parts
+            if isinstance(parts.backend, ProfiledBackend):
+                parts.backend.bring_up()
             watch = asyncio.create_task(parts.readiness.watch())
             try:
                 yield

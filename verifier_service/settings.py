@@ -101,7 +101,7 @@ class Settings(BaseSettings):
     )
     executor_socket: Path | None = Field(None, description="Unix socket of the executor process that owns Docker.")
     sandbox_profiles: str = Field(
-        "python",
+        "python,compiled",
         pattern=r"^python(,compiled)?(,full)?$",
         description="Profiles of images that programs run in, separated by commas: `python`; `compiled` adds C, C++, Java, "
         "JavaScript, Go, Rust and their like; `full` every other language. Each has slots of its own. Images beyond `python` "

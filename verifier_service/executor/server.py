@@ -71,6 +71,8 @@ class Executor:
                 await asyncio.sleep(START_PAUSE_S)
                 continue
             self._ready = True
+            if isinstance(self._backend, ProfiledBackend):
+                self._backend.bring_up()
             log.info("executor ready", slots=self._backend.info().slots, socket=str(self._path))
             return
 

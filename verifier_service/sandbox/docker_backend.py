@@ -216,6 +216,7 @@ class DockerSlots:
         self._client: docker.DockerClient | None = None
         self.hello: dict[str, Any] = {}
         self.gvisor = False
+        self._closing = False
         self._image_id = ""  # the name may move on to another checkout's image while this one runs
 
     def client(self) -> docker.DockerClient:
@@ -228,6 +229,7 @@ class DockerSlots:
 
         Raises SandboxFault.
         """
+        self._closing = False
         try:
             client = self.client()
             client.ping()
@@ -236,7 +238,11 @@ class DockerSlots:
             raise SandboxFault(f"no Docker engine answers: {error}; is it running, and may this user use it?") from error
         runtimes = runtimes_for(client, self.template.runtime)
         self.gvisor = is_gvisor(self.template.runtime, runtimes)
-        self._image_id = image.ensure(client, self.template.image, self.template.profile)
+        self._image_id = image.ensure(client, self.template.image, self.template.profile, lambda: self._closing)
+
+    def give_up(self) -> None:
+        """End a build that is under way."""
+        self._closing = True
 
     async def make(self) -> DockerSlot:
         """A container whose runner has said hello."""
@@ -343,6 +349,7 @@ class DockerBackend(PooledBackend):
         await super().start()
 
     async def aclose(self) -> None:
+        self._maker.give_up()
         await super().aclose()
         await asyncio.shield(asyncio.to_thread(self._maker.remove_all))
         self._maker.close()

@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import tarfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -70,8 +71,10 @@ def is_current(client: docker.DockerClient, tag: str, profile: str = "python") -
     return _is_of(digest, client, tag) or _is_of(digest, client, _kept_name(tag, digest))
 
 
-def ensure(client: docker.DockerClient, tag: str, profile: str = "python") -> str:
+def ensure(client: docker.DockerClient, tag: str, profile: str = "python", given_up: Callable[[], bool] = lambda: False) -> str:
     """Build the profile's image if it is missing or out of date; its id. Blocking: minutes at the first time.
+
+    `given_up` is asked at each line of a build, which ends when it says so.
 
     Raises SandboxFault with the end of the build's output.
     """
@@ -83,7 +86,7 @@ def ensure(client: docker.DockerClient, tag: str, profile: str = "python") -> st
         if _is_of(digest, client, kept_name):
             client.images.get(kept_name).tag(repository, name)
         else:
-            _build(client, tag, profile)
+            _build(client, tag, profile, given_up)
         if before is not None:
             _drop_nameless(client, str(before.id))
     image = client.images.get(tag)
@@ -133,7 +136,7 @@ def _drop_oldest(client: docker.DockerClient, repository: str, mine: str) -> Non
             client.images.remove(tag)
 
 
-def _build(client: docker.DockerClient, tag: str, profile: str) -> None:
+def _build(client: docker.DockerClient, tag: str, profile: str, given_up: Callable[[], bool]) -> None:
     said: list[str] = []
     try:
         stream: Any = client.api.build(
@@ -148,6 +151,9 @@ def _build(client: docker.DockerClient, tag: str, profile: str) -> None:
         )
         for event in stream:
             said.append(str(event.get("stream") or event.get("error") or ""))
+            if given_up():
+                stream.close()  # the engine ends a build that nobody follows
+                raise SandboxFault(f"the build of the sandbox image {tag} was given up")
             if "error" in event:
                 raise SandboxFault(f"the sandbox image {tag} could not be built: {''.join(said)[-_SAID:]}")
     except docker.errors.DockerException as error:

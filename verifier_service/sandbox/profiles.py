@@ -1,9 +1,10 @@
 """One backend over several: each profile of images has slots of its own, and a program goes to the smallest that has its
 language.
 
-The first profile (Python) is the sandbox: it starts with `start`, or `start` fails. The others come up behind it, since
-their images take minutes to build at the first time; a program that needs one waits for it, for as long as its deadline
-allows, or is told at once why it can't be had. What can't be had is tried again for as long as the backend lives.
+The first profile (Python) is the sandbox: it starts with `start`, or `start` fails. The others come up behind it, with
+`bring_up` or when a program first wants them, since their images take minutes to build at the first time; a program that
+needs one waits for it, for as long as its deadline allows, or is told at once why it can't be had. What can't be had is
+tried again for as long as the backend lives.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class _Profile:
         self.trouble = ""  # why it isn't ready, once it has failed
         self.changed = asyncio.Event()  # it became ready, or failed
         self.ready = False
+        self.coming: asyncio.Task[None] | None = None
 
     def languages(self) -> tuple[str, ...]:
         """What it runs; before its first slot has told, what the table says."""
@@ -50,6 +52,12 @@ class _Profile:
             return self.backend.info().languages
         here = PROFILES[: PROFILES.index(self.name) + 1]
         return tuple(row.name for row in LANGUAGES.values() if row.profile in here)
+
+
+def _state(profile: _Profile) -> str:
+    if profile.ready:
+        return "ready"
+    return profile.trouble or ("being prepared" if profile.coming is not None else "made when first wanted")
 
 
 class ProfiledBackend:
@@ -61,29 +69,36 @@ class ProfiledBackend:
 
     def __init__(self, backends: Mapping[str, PooledBackend]) -> None:
         self._profiles = [_Profile(name, backend) for name, backend in backends.items()]
-        self._bringing_up: list[asyncio.Task[None]] = []
 
     # --- life
 
     async def start(self) -> None:
-        """Start the first profile, and begin with the others. Raises SandboxFault."""
-        first, *others = self._profiles
-        await first.backend.start()
-        first.ready = True
-        if not self._bringing_up:
-            self._bringing_up = [asyncio.create_task(self._bring_up(profile)) for profile in others]
+        """Start the first profile. Raises SandboxFault."""
+        await self._profiles[0].backend.start()
+        self._profiles[0].ready = True
+
+    def bring_up(self) -> None:
+        """Begin with the other profiles, so that the first program that wants one need not wait."""
+        for profile in self._profiles[1:]:
+            self._want(profile)
 
     async def aclose(self) -> None:
-        for task in self._bringing_up:
-            task.cancel()
-        await asyncio.gather(*self._bringing_up, return_exceptions=True)
-        self._bringing_up = []
         for profile in self._profiles:
             profile.ready = False
-            await profile.backend.aclose()
+            if profile.coming is not None:
+                profile.coming.cancel()
+        await asyncio.gather(*(profile.backend.aclose() for profile in self._profiles))  # ends builds, too
+        await asyncio.gather(*(p.coming for p in self._profiles if p.coming is not None), return_exceptions=True)
+        for profile in self._profiles:
+            profile.coming = None
+
+    def _want(self, profile: _Profile) -> None:
+        if profile.coming is None and profile is not self._profiles[0]:
+            profile.coming = asyncio.create_task(self._bring_up(profile))
 
     async def _bring_up(self, profile: _Profile) -> None:
         pause_s = FIRST_PAUSE_S
+        log.info("preparing a profile's sandboxes; its image takes minutes to build at the first time", profile=profile.name)
         while True:
             try:
                 await profile.backend.start()
@@ -105,7 +120,7 @@ class ProfiledBackend:
         info = self._profiles[0].backend.info()
         languages = dict.fromkeys(name for profile in self._profiles for name in profile.languages())
         versions = {k: v for profile in reversed(self._profiles) for k, v in profile.backend.info().versions.items()}
-        states = {p.name: "ready" if p.ready else p.trouble or "being prepared" for p in self._profiles}
+        states = {p.name: _state(p) for p in self._profiles}
         return replace(info, languages=tuple(languages), versions=versions, profiles=states)
 
     def _having(self, language: str) -> _Profile:
@@ -118,6 +133,7 @@ class ProfiledBackend:
     async def _ready(self, language: str, deadline_s: float | None) -> PooledBackend:
         """Raises ProgramRefused, SandboxFault, SlotWaitTimeout."""
         profile = self._having(language)
+        self._want(profile)
         if not profile.ready and not profile.trouble and profile is not self._profiles[0]:
             try:
                 async with asyncio.timeout(deadline_s):

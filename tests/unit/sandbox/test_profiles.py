@@ -72,6 +72,8 @@ async def test_python_runs_while_the_other_images_are_still_built_and_their_prog
     made = {"python": Backend(("python",)), "compiled": Backend(("python", "cpp"))}
     backend = await started(made)
     await run(backend, "python")
+    assert backend.info().profiles == {"python": "ready", "compiled": "made when first wanted"}
+    backend.bring_up()
     assert backend.info().profiles["compiled"] == "being prepared"
     assert "cpp" in backend.info().languages
     with pytest.raises(SlotWaitTimeout, match="still being prepared"):
