@@ -49,9 +49,14 @@ class Builds:
         return built
 
 
+def compiled_with(program: wire.RunBody | wire.JudgeBody) -> list[tuple[bytes, bytes]]:
+    """The files that a compiler is given beside the source."""
+    return [] if program.flags & wire.FILES_ARE_DATA else program.files
+
+
 def key_of(program: wire.RunBody | wire.JudgeBody) -> bytes:
     """SHA-256 over all that a compiler is given."""
     digest = sha256()
-    for part in (program.language, program.source, *(item for file in program.files for item in file)):
+    for part in (program.language, program.source, *(item for file in compiled_with(program) for item in file)):
         digest.update(len(part).to_bytes(8) + part)
     return digest.digest()

@@ -35,8 +35,8 @@ class Limits:
 class Program:
     """A submission: source text, and one stdin per case. All cases go to the slot in one exchange.
 
-    `language` is a row of the table in runner/languages.py. `files` lie beside the source where it is compiled, and in the
-    work folder where it runs.
+    `language` is a row of the table in runner/languages.py. `files` lie in the work folder where it runs and, unless
+    `files_are_data`, beside the source where it is compiled; as data they don't make it another program to compile.
 
     `stop_on_error`: the slot itself skips the cases after the first that does not exit with status 0; stopping on a
     wrong answer is the caller's, by leaving the execution early.
@@ -48,6 +48,7 @@ class Program:
     args: tuple[str, ...] = ()
     files: tuple[tuple[str, bytes], ...] = ()
     stop_on_error: bool = False
+    files_are_data: bool = False
 
 
 @dataclass(frozen=True, slots=True)

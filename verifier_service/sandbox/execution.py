@@ -89,6 +89,7 @@ def _built(language: str, source: str) -> bytes:
 def pack_program(program: Program, limits: Limits) -> bytes:
     """The RUN body of run number 0; the number is put in place when it is sent. Raises ProgramRefused."""
     flags = wire.STOP_ON_ERROR * program.stop_on_error + wire.USES_NUMPY * bool(_NUMPY.search(program.source))
+    flags += wire.FILES_ARE_DATA * program.files_are_data
     if not program.stdins or len(program.args) > 1000 or any("\0" in arg for arg in program.args):
         raise ProgramRefused("a program has at least one input, and arguments without zero bytes")
     return _bounded(

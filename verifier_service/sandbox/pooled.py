@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from verifier_service.sandbox.builds import Builds, key_of
+from verifier_service.sandbox.builds import Builds, compiled_with, key_of
 from verifier_service.sandbox.contract import BackendInfo, JudgedProgram, Limits, Program, ProgramRefused, SandboxFault
 from verifier_service.sandbox.execution import (
     Exchange,
@@ -138,7 +138,7 @@ class PooledBackend:
     async def _build(self, program: wire.RunBody | wire.JudgeBody, deadline_s: float | None) -> bytes:
         """Compile in a slot of its own, under the limits of compilers."""
         limits = granted(program.language.decode("ascii", "replace"), self._compiling.limits)
-        ask = wire.RunBody(0, 0, wire_limits(limits), program.source, [], program.files, [], program.language)
+        ask = wire.RunBody(0, 0, wire_limits(limits), program.source, [], compiled_with(program), [], program.language)
         async with self._lent(wire.BUILD, wire.pack_run(ask), limits.memory_mb, deadline_s) as exchange:
             frame = await exchange.next_frame()
             if frame is None or frame[0] != wire.BUILT:

@@ -29,6 +29,7 @@ class Run:
     stdin: bytes = b""
     args: tuple[str, ...] = ()
     files: tuple[tuple[str, bytes], ...] = ()
+    files_are_data: bool = False
 
     def size_bytes(self) -> int:
         return len(self.source) + len(self.stdin) + sum(len(name) + len(data) for name, data in self.files)
@@ -36,7 +37,7 @@ class Run:
     def program_key(self) -> bytes:
         """What all inputs of one program share."""
         digest = blake2b(digest_size=16, key=_KEY)
-        for part in (self.language, self.source, repr(self.args), repr(self.limits)):
+        for part in (self.language, self.source, repr(self.args), repr(self.limits), repr(self.files_are_data)):
             _add(digest, part.encode("utf-8", "surrogatepass"))
         for name, data in self.files:
             _add(digest, name.encode("utf-8", "surrogatepass"))

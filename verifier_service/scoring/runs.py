@@ -242,7 +242,8 @@ class Runs:
     async def _exchange(self, lane: Lane, run: Run, batch: list[Flight]) -> list[Flight]:
         """Run one program on the inputs of `batch`; those that must be run again are returned."""
         assert self._backend is not None
-        program = Program(run.language, run.source, tuple(f.stdin for f in batch), run.args, run.files)
+        stdins = tuple(flight.stdin for flight in batch)
+        program = Program(run.language, run.source, stdins, run.args, run.files, files_are_data=run.files_are_data)
         waiting = deque(batch)
         running = False
         try:

@@ -315,7 +315,7 @@ async def test_scaleboxs_special_judge_may_be_a_compiled_program(service: Any) -
     got = await post(service, "/common_evaluate_batch", scalebox("fine", "a fine judge"))
     assert got["accepted"] is True
     judge = service.backend.programs[-1]
-    assert (judge.language, judge.source) == ("cpp", "a fine judge")
+    assert (judge.language, judge.source, judge.files_are_data) == ("cpp", "a fine judge", True)
     assert dict(judge.files) == {"stdin.txt": b"8", "stdout.txt": b"other", "answer.txt": b"got 8"}
 
 

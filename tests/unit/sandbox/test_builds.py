@@ -149,3 +149,12 @@ def test_what_a_language_needs_for_itself_comes_on_top_of_the_limits() -> None:
     assert given_limits.wall_time_s == asked.wall_time_s + java.time_extra_s
     assert given_limits.processes == asked.processes + java.processes_extra
     assert granted("python", asked) == asked
+
+
+def test_files_that_are_data_make_no_other_build() -> None:
+    def key(content: bytes, *, data: bool) -> bytes:
+        program = Program("cpp", "int main() {}", files=(("a.txt", content),), files_are_data=data)
+        return key_of(wire.unpack_run(pack_program(program, Limits())))
+
+    assert key(b"1", data=True) == key(b"2", data=True)
+    assert len({key(b"1", data=False), key(b"2", data=False), key(b"1", data=True)}) == 3

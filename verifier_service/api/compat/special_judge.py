@@ -57,7 +57,7 @@ async def _judged(
     files = (("stdin.txt", stdin), ("stdout.txt", expected), ("answer.txt", ended.stdout))
     size = sum(len(data) for _, data in files)
     limits = replace(judge.limits, file_bytes=max(judge.limits.file_bytes, size + MIB))
-    opinion = await runs.run(replace(judge, files=files, limits=limits), deadline)
+    opinion = await runs.run(replace(judge, files=files, files_are_data=True, limits=limits), deadline)
     if opinion.ending is Ending.COMPILE_ERROR:
         raise Unscored("the special judge does not compile", retryable=False)
     accepted = failure_of(opinion) is None

@@ -52,6 +52,7 @@ _INDEX = struct.Struct(">II")
 
 STOP_ON_ERROR = 1
 USES_NUMPY = 2
+FILES_ARE_DATA = 4  # nothing that a compiler needs
 PYTHON = b"python"
 
 

@@ -34,6 +34,7 @@ async def checked(
         checker.source,
         args=(INPUT, EXPECTED, ACTUAL),
         files=((INPUT, given), (EXPECTED, expected), (ACTUAL, actual)),
+        files_are_data=True,
     )
     roomy = replace(limits, file_bytes=max(limits.file_bytes, len(given) + len(expected) + len(actual) + MIB))
     async with backend.run(program, roomy, deadline_s=deadline.remaining_s()) as execution:
