@@ -40,6 +40,7 @@ def decided(accepted: bool, **more: Any) -> dict[str, Any]:
 
 
 TOO_SLOW = Outcome.TIME_LIMIT_EXCEEDED
+IDLE = {"kind": "idle", "received": 0, "waited_s": 2.1, "tail": ""}
 FLOODED = {"kind": "flooded", "tail": "x"}
 ACCEPTED, REJECTED, TOO_EARLY = decided(True), decided(False), decided(False, at_the_end=True)
 
@@ -126,6 +127,7 @@ OUTCOMES: dict[str, tuple[Frames, Termination, Termination, Outcome]] = {
     "took its memory": ([MET, LISTENS, TOO_EARLY], NO_MEMORY, REJECTS, Outcome.MEMORY_LIMIT_EXCEEDED),
     "took its time": ([MET, LISTENS, TOO_EARLY], ended(ending=Ending.CPU_TIME), REJECTS, TOO_SLOW),
     "waited": ([MET, LISTENS, TOO_EARLY], LATE, REJECTS, TOO_SLOW),
+    "slept while it was waited for": ([MET, LISTENS, IDLE], STOPPED, REJECTS, TOO_SLOW),
     "forked": ([MET, LISTENS, TOO_EARLY], ended(ending=Ending.PROCESSES), REJECTS, Outcome.PROCESS_LIMIT_EXCEEDED),
     "flooded": ([MET, LISTENS, FLOODED], STOPPED, REJECTS, Outcome.OUTPUT_LIMIT_EXCEEDED),
     "does not compile": ([{**MET, "compiles": False}], CRASHED, GOOD, Outcome.COMPILE_ERROR),
@@ -191,6 +193,8 @@ async def test_a_deadlock_is_blamed_on_the_submission_and_the_detail_speaks_of_f
     assert "no output came; output must be flushed" in silent.detail
     spoke = await of([MET, LISTENS, decided(False, at_the_end=True, received=12, waited_s=19.9)], late, REJECTS)
     assert "nothing came after 12 bytes" in spoke.detail
+    idle = await of([MET, LISTENS, IDLE], STOPPED, REJECTS)
+    assert "waited 2.1 s and no output came; output must be flushed" in idle.detail
 
 
 @pytest.mark.parametrize(("waited_s", "cpu_s"), [(0.1, 0.02), (19.9, 9.0)])

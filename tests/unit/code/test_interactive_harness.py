@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from verifier_service.verifiers.code.harness import bundle
 
+USUAL = {"output_bytes": 1 << 20, "idle_s": 30.0}
 ECHO = "import sys\nfor line in sys.stdin:\n    print('you said', line, end='', flush=True)\n"
 
 
@@ -55,8 +57,8 @@ def talk() -> Iterator[Talking]:
             process.stdin.flush()
 
         def run(source: str, interactor: str, *, wall_s: float = 20.0, grace_s: float = 5.0, **more: Any) -> Talk:
-            task = {"style": "interactive", "interactor": interactor, "stdin": "", "expected": "", "output_bytes": 1 << 20}
-            ask({"source": source, "task": {**task, **more}, "wall_s": wall_s, "grace_s": grace_s})
+            task = {"style": "interactive", "interactor": interactor, "stdin": "", "expected": "", **more}
+            ask({"source": source, "task": {**USUAL, **task}, "wall_s": wall_s, "grace_s": grace_s})
             assert process.stdout is not None
             answer = json.loads(process.stdout.readline())
             return Talk(answer["frames"], tuple(answer["submission"]), tuple(answer["judge"]))
@@ -108,14 +110,62 @@ def test_an_interactor_need_not_flush_before_it_reads(talk: Talking) -> None:
     assert found.end["accepted"], found
 
 
+FORGETS = "import sys\nprint('hello')\nsys.stdin.readline()"
+GREETS = "assert input() == 'hello'\nprint('bye')"
+
+
 def test_a_submission_must_flush_as_on_every_judge(talk: Talking) -> None:
-    forgets = "import sys\nprint('hello')\nsys.stdin.readline()"
-    interactor = "assert input() == 'hello'\nprint('bye')"
-    found = talk(forgets, interactor, wall_s=1.0)
+    found = talk(FORGETS, GREETS, wall_s=1.0)
     assert (found.end["accepted"], found.end["at_the_end"], found.end["received"]) == (False, True, 0)
     assert found.end["waited_s"] > 0.5
     assert found.submission[0] == -9
-    assert talk(forgets.replace("hello'", "hello', flush=True"), interactor).end["accepted"]
+    assert talk(FORGETS.replace("hello'", "hello', flush=True"), GREETS).end["accepted"]
+
+
+DEADLOCKS = {
+    "forgets to flush": FORGETS,
+    "waits for more": "input()",
+    "sleeps": "import time\ntime.sleep(60)",
+    "stops itself": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
+    "waits for a child that waits": "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'input()'])",
+    "waits in a thread": "import threading\nthread = threading.Thread(target=input)\nthread.start()\nthread.join()",
+}
+
+
+@pytest.mark.parametrize("name", DEADLOCKS)
+def test_a_submission_that_sleeps_while_it_is_waited_for_has_stopped(talk: Talking, name: str) -> None:
+    started = time.monotonic()
+    found = talk(DEADLOCKS[name], GREETS, idle_s=0.5)
+    idle = found.of("idle")
+    assert idle is not None, found
+    assert (found.of("ended"), found.judge[0]) == (None, 1)
+    assert 0.45 < idle["waited_s"] < time.monotonic() - started < 20
+
+
+BUSY = "import time\nend = time.process_time() + 0.7\nwhile time.process_time() < end: pass\n"
+AWAKE = {
+    "computes": BUSY + "print('hello')",
+    "waits for a thread that computes": f"import threading\nthread = threading.Thread(target=exec, args=({BUSY!r}, {{}}))\n"
+    "thread.start()\nthread.join()\nprint('hello')",
+    "waits for a child that computes": f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BUSY!r}])\n"
+    "print('hello')",
+    "naps": "import time\nfor n in range(3):\n    time.sleep(0.3)\n    for _ in range(10 ** 6): pass\nprint('hello')",
+}
+
+
+@pytest.mark.parametrize("name", AWAKE)
+def test_a_submission_that_works_while_it_is_waited_for_has_not_stopped(talk: Talking, name: str) -> None:
+    found = talk(AWAKE[name], "assert input() == 'hello'", idle_s=0.5, wall_s=60.0)
+    assert found.end["accepted"], found
+
+
+def test_an_interactor_that_works_elsewhere_may_be_waited_for(talk: Talking) -> None:
+    interactor = (
+        "import sys, threading, time\n"
+        "def late():\n    time.sleep(1)\n    print('hello', flush=True)\n"
+        "threading.Thread(target=late).start()\nassert sys.stdin.readline() == 'hello\\n'\n"
+    )
+    assert talk("print(input())", interactor, idle_s=0.3).end["accepted"]
 
 
 def test_the_end_of_the_submission_is_the_end_of_its_output(talk: Talking) -> None:

@@ -35,6 +35,7 @@ from verifier_service.verifiers.code.task import CodeTask
 
 INTERACTOR_LANGUAGES = ("python",)
 JUDGE_GRACE_S = 3.0  # the interactor outlives the submission's wall limit, to see its output end
+IDLE_S = 2.0  # that a submission may sleep, with all its threads and children, while the interactor waits for it
 EXCHANGE_BYTES = 16 * MIB  # of payloads that go to a slot at once
 WAITED_SHARE, IDLE_SHARE = 0.5, 0.1  # of the wall time: a wait so long, beside so little work, was on both sides
 HOG_SHARE = 0.5  # of the memory that both share: who has taken more is to blame for its end
@@ -52,6 +53,7 @@ class Conversation:
     met: dict[str, Any] | None = None
     listens: bool = False
     flooded: bool = False
+    idle: dict[str, Any] | None = None
     decided: dict[str, Any] | None = None
     tail: bytes = b""
 
@@ -66,6 +68,8 @@ class Conversation:
                 self.listens = True
             case "flooded":
                 self.flooded = True
+            case "idle":
+                self.idle = frame
             case "ended":
                 self.decided = frame
         self.tail = frame["tail"].encode("latin-1") if "tail" in frame else self.tail
@@ -88,6 +92,8 @@ class Conversation:
             return failure or Outcome.RUNTIME_ERROR, how_it_ended(submission)
         if self.flooded:
             return Outcome.OUTPUT_LIMIT_EXCEEDED, ""
+        if self.idle is not None:
+            return Outcome.TIME_LIMIT_EXCEEDED, _waiting(self.idle)
         if self.decided is None:
             return self._without_decision(end.judge, submission, memory_mb)
         self._check_interactor(self.decided)
@@ -97,7 +103,8 @@ class Conversation:
         if not self.decided["at_the_end"] and (failure is None or by_itself):
             return Outcome.INCORRECT, "the interactor does not accept it" + _raised(self.decided)
         if failure is not None:
-            return failure, self._waiting(submission) or how_it_ended(submission)
+            waited = submission.ending is Ending.WALL_TIME and self._both_waited(self.decided, submission)
+            return failure, _waiting(self.decided) if waited else how_it_ended(submission)
         return Outcome.INCORRECT, "its output ended before the interactor accepted it"
 
     def _check_interactor(self, decided: dict[str, Any]) -> None:
@@ -130,16 +137,10 @@ class Conversation:
         how = how_it_ended(submission)
         return "the interactor had accepted it" + (f"; {how}" if how else "")
 
-    def _waiting(self, submission: Termination) -> str:
-        """For a program that ran out of time with the interactor waiting for it, where it was likely waiting, too."""
-        assert self.decided is not None
-        waited_s = self.decided["waited_s"]
+    def _both_waited(self, decided: dict[str, Any], submission: Termination) -> bool:
+        """Whether a program that ran out of time was likely waiting as long as the interactor was."""
         idle = submission.cpu_s < IDLE_SHARE * submission.wall_s
-        if submission.ending is not Ending.WALL_TIME or waited_s < WAITED_SHARE * submission.wall_s or not idle:
-            return ""
-        got = self.decided["received"]
-        since = f"nothing came after {got} bytes of output" if got else "no output came"
-        return f"the interactor waited for it for {waited_s:.1f} s, and {since}; output must be flushed before input is awaited"
+        return idle and bool(decided["waited_s"] > WAITED_SHARE * submission.wall_s)
 
 
 async def run_interactive(
@@ -221,6 +222,7 @@ def _payloads(tests: InteractiveTests, cases: Sequence[InteractiveCase], limits:
             "stdin": case.stdin,
             "expected": case.expected_stdout,
             "output_bytes": limits.output_bytes,
+            "idle_s": IDLE_S,
         }
         payloads.append(json.dumps(payload).encode())
         size += len(payloads[-1])
@@ -246,6 +248,13 @@ def _stops(task: CodeTask, tally: Tally) -> bool:
 
 def _failure_of(submission: Termination) -> Outcome | None:
     return None if submission.ending is Ending.STOPPED else failure_of(submission)
+
+
+def _waiting(frame: dict[str, Any]) -> str:
+    """Of a deadlock: the usual reason is a program's buffer."""
+    got = frame["received"]
+    since = f"nothing came after {got} bytes of output" if got else "no output came"
+    return f"the interactor waited {frame['waited_s']:.1f} s and {since}; output must be flushed before input is awaited"
 
 
 def _raised(decided: dict[str, Any]) -> str:

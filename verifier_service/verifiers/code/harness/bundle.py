@@ -13,7 +13,7 @@ from pathlib import Path
 PEER = ("codec", "described", "proxies", "restraint", "making", "peer")
 TESTS = ("mini_pytest", "pytest_run", "task_code", "class_use", "submission_module", "unittest_run", "asserts")
 SUBMISSION = (*PEER, "nodes", "submission_side")
-JUDGE = (*PEER, "agree", *TESTS, "interactive_greeting", "interactive_judge", "judge_side")
+JUDGE = (*PEER, "agree", *TESTS, "interactive_greeting", "interactive_idle", "interactive_judge", "judge_side")
 INTERACTIVE_SUBMISSION = ("interactive_greeting", "interactive_submission")
 PACKAGE = "verifier_service"
 

@@ -2,4 +2,5 @@
 
 from __future__ import annotations
 
-COMPILES, COMPILES_NOT = b"R", b"C"  # the submission's one byte, which the judge answers with the ends of two pipes
+COMPILES, COMPILES_NOT = b"R", b"C"  # the submission's first byte; the judge answers the former with the ends of two pipes
+HERE = b"H"  # the submission's last byte, from which the judge knows its process

@@ -5,7 +5,8 @@ the case's input and reference, and its exit status 0 accepts. The two files hav
 this process, which no other process can open.
 
 Reports, in order: `bad_task`, if the interactor does not compile; `met`, and whether the submission got as far as to run;
-`listens` when the interactor begins to wait for it; `flooded` when too much came; `ended` with what the interactor decided.
+`listens` when the interactor begins to wait for it; `flooded` when too much came; `idle` when nothing more will come;
+`ended` with what the interactor decided.
 Told of it is how much came, and of an exception the class and the line: what an interactor says may show a secret.
 """
 
@@ -15,7 +16,9 @@ import builtins
 import io
 import os
 import re
+import select
 import socket
+import struct
 import sys
 import threading
 import time
@@ -24,15 +27,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from verifier_service.verifiers.code.harness.interactive_greeting import COMPILES, COMPILES_NOT
+from verifier_service.verifiers.code.harness.interactive_greeting import COMPILES, COMPILES_NOT, HERE
+from verifier_service.verifiers.code.harness.interactive_idle import Watch
 
 INTERACTOR = "interactor.py"
 TAIL_BYTES = 1_000
 DRAIN_BYTES = 1 << 16
+LOOKS = 10  # at whether the submission sleeps, before it has slept too long
+CREDENTIALS = struct.Struct("=3i")  # struct ucred: pid, uid, gid
 # What an interactor with one of these reads, or waits for, is not always seen here.
 READS_BY_ITSELF = re.compile(
     r"\bos\.readv?\(|\bopen\(\s*0\b|\bfdopen\(|\bfileno\(|__stdin__|/dev/(stdin|fd)|/proc/self/fd|\.detach\("
-    r"|\bimport\b.*\b(select|selectors|asyncio|subprocess)\b"
+    r"|\bimport\b.*\b(select|selectors|asyncio|subprocess|multiprocessing|signal)\b"
 )
 
 ReportFrame = Callable[[dict[str, Any]], None]
@@ -41,9 +47,11 @@ ReportFrame = Callable[[dict[str, Any]], None]
 class Conversation:
     """What passes between the two. `listens`: the interactor has begun to wait for output; `ended`: it got the end of it."""
 
-    def __init__(self, report: ReportFrame, output_bytes: int, reads_by_itself: bool) -> None:
+    def __init__(self, report: ReportFrame, task: dict[str, Any], watch: Watch | None, reads_by_itself: bool) -> None:
         self.report = report
-        self.room = output_bytes
+        self.room = task["output_bytes"]
+        self.idle_s = task["idle_s"]  # that the submission may sleep while the interactor waits for it
+        self.watch = watch if not reads_by_itself else None
         self.listens = self.ended = False
         if reads_by_itself:
             self._listen()
@@ -57,6 +65,8 @@ class Conversation:
         self._listen()
         started = time.monotonic()
         try:
+            if self.watch is not None and threading.active_count() == 1:  # else another may be about to speak
+                self._await_output(self.watch)
             size = os.readv(0, [buffer])
         except BlockingIOError:
             return None
@@ -78,6 +88,19 @@ class Conversation:
         os.set_blocking(0, True)
         while chunk := os.read(0, DRAIN_BYTES):
             self._count(chunk)
+
+    def _await_output(self, watch: Watch) -> None:
+        """Until there is output, or the end of it; a submission that sleeps meanwhile has stopped."""
+        output = select.poll()
+        output.register(0, select.POLLIN)
+        started = time.monotonic()
+        while not output.poll(self.idle_s / LOOKS * 1000):
+            if watch.idle_s() >= self.idle_s:
+                waited_s = time.monotonic() - started
+                self.report(
+                    {"kind": "idle", "received": self.received, "waited_s": waited_s, "tail": self.tail.decode("latin-1")}
+                )
+                os._exit(1)
 
     def _listen(self) -> None:
         if not self.listens:
@@ -138,9 +161,11 @@ def judge_conversation(task: dict[str, Any], channel_fd: int, report: ReportFram
         report({"kind": "bad_task", "detail": f"the task's interactor does not compile: {type(error).__name__}{where}"})
         raise SystemExit(1) from None
     arguments = [_file_of(task["stdin"]), _file_of(task["expected"])]
-    if not _meet_submission(channel_fd, report):
+    met, pid = _meet_submission(channel_fd, report)
+    if not met:
         return
-    conversation = Conversation(report, task["output_bytes"], READS_BY_ITSELF.search(source) is not None)
+    watch = Watch(pid) if pid else None
+    conversation = Conversation(report, task, watch, READS_BY_ITSELF.search(source) is not None)
     stdout = _take_stdio(conversation)
     accepted, raised = _run_interactor(code, arguments)
     with suppress(OSError, ValueError):
@@ -170,16 +195,17 @@ def _file_of(text: str) -> str:
     return f"/proc/self/fd/{fd}"
 
 
-def _meet_submission(channel_fd: int, report: ReportFrame) -> bool:
-    """Join the two by pipes, on this side as stdin and stdout; False if the submission does not get as far as to run."""
+def _meet_submission(channel_fd: int, report: ReportFrame) -> tuple[bool, int]:
+    """Join the two by pipes, on this side as stdin and stdout: whether the submission gets as far as to run, and its pid."""
     channel = socket.socket(fileno=channel_fd)
+    channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     try:
         answer = channel.recv(1)
     except ConnectionResetError:
         answer = b""
     report({"kind": "met", "compiles": answer != COMPILES_NOT, "left": not answer})  # before any of it can run
     if answer != COMPILES:
-        return False
+        return False, 0
     hear, their_stdout = os.pipe()
     their_stdin, say = os.pipe()
     with suppress(PermissionError):  # gVisor's pipes have no modes: there they can be used, and not opened anew
@@ -187,13 +213,24 @@ def _meet_submission(channel_fd: int, report: ReportFrame) -> bool:
             os.fchmod(fd, 0o666)  # as /dev/stdin and /dev/stdout they can be opened by their user, and reached by nobody else
     with suppress(BrokenPipeError, ConnectionResetError):
         socket.send_fds(channel, [b"P"], [their_stdin, their_stdout])
-    channel.close()
     os.close(their_stdin)
     os.close(their_stdout)
+    pid = _sender(channel)
+    channel.close()
     for end, standard in ((hear, 0), (say, 1)):
         os.dup2(end, standard)
         os.close(end)
-    return True
+    return True, pid
+
+
+def _sender(channel: socket.socket) -> int:
+    """The pid that the next message comes from, as the kernel says; 0 if none comes."""
+    try:
+        data, rights, _, _ = channel.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size))
+    except ConnectionResetError:
+        return 0
+    known = [item for level, kind, item in rights if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS)]
+    return int(CREDENTIALS.unpack(known[0])[0]) if data == HERE and known else 0
 
 
 def _take_stdio(conversation: Conversation) -> io.TextIOWrapper:

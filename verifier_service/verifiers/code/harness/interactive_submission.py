@@ -2,8 +2,8 @@
 finished program of another language, which takes this process's place.
 
 Its stdin and stdout are the ends of two pipes that the judge's process made and sends over the channel; after that the
-channel is closed, and the pipes are all that the two processes share. Before any of the program runs, one byte tells the
-judge whether it compiles.
+channel is closed, and the pipes are all that the two processes share. Before any of the program runs, the judge is told
+whether it compiles, and by which process it runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from verifier_service.verifiers.code.harness.interactive_greeting import COMPILES, COMPILES_NOT
+from verifier_service.verifiers.code.harness.interactive_greeting import COMPILES, COMPILES_NOT, HERE
 
 become_program: Callable[[], NoReturn] | None = None  # put here by the sandbox when the program isn't Python
 
@@ -42,6 +42,7 @@ def serve(source: bytes, channel_fd: int) -> None:
     for standard, end in enumerate(ends):
         os.dup2(end, standard)
         os.close(end)
+    channel.sendall(HERE)
     channel.close()
     if code is None:
         assert become_program is not None
