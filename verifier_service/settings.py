@@ -121,7 +121,7 @@ class Settings(BaseSettings):
         "reset", description="`never`: strict mode, a container for each submission."
     )
     sandbox_tmpfs_mb: int = Field(64, ge=1, description="Size of a container's writable tmpfs.")
-    code_build_cpu_s: float = Field(30.0, gt=0, description="CPU seconds that a compiler may take; twice as long by the clock.")
+    code_build_cpu_s: float = Field(15.0, gt=0, description="CPU seconds that a compiler may take; twice as long by the clock.")
     code_build_memory_mb: int = Field(1024, ge=64, description="Memory of a compiler.")
     code_build_tmpfs_mb: int = Field(256, ge=1, description="Size of the writable tmpfs where there are compilers.")
     code_build_cache_mb: int = Field(256, ge=0, description="Memory for compiled programs, kept by source.")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import docker.errors
+import requests.exceptions
 from docker.utils import parse_repository_tag
 
 import docker
@@ -29,6 +30,7 @@ DIGEST_LABEL = "io.verifier.sandbox.context"
 PROFILE_LABEL = "io.verifier.sandbox.profile"
 KEPT_TAG = "context-"
 KEPT_IMAGES = 4  # of different contexts
+SILENCE_S = 900  # that a step of a build may say nothing
 _SAID = 400  # characters of a failed build's last words
 SECCOMP_PROFILE = HERE / "image" / "seccomp.json"
 
@@ -146,6 +148,7 @@ def _build(client: docker.DockerClient, tag: str, profile: str, given_up: Callab
             rm=True,
             forcerm=True,
             decode=True,
+            timeout=SILENCE_S,
             buildargs=_build_arguments(profile),
             labels={DIGEST_LABEL: context_digest(profile), PROFILE_LABEL: profile},
         )
@@ -156,5 +159,5 @@ def _build(client: docker.DockerClient, tag: str, profile: str, given_up: Callab
                 raise SandboxFault(f"the build of the sandbox image {tag} was given up")
             if "error" in event:
                 raise SandboxFault(f"the sandbox image {tag} could not be built: {''.join(said)[-_SAID:]}")
-    except docker.errors.DockerException as error:
+    except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
         raise SandboxFault(f"the sandbox image {tag} could not be built: {error}") from error
