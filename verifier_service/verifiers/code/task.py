@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
 from verifier_protocol import Checker, CodeSpec, FunctionTests, InteractiveTests, StdinTests
@@ -49,7 +50,10 @@ def make_task(spec: CodeSpec, limits: Limits, checker_limits: Limits) -> CodeTas
         raise TaskFault("the task has no tests: tests.cases is empty")
     if isinstance(tests, FunctionTests):
         _check_function(tests)
-        return CodeTask(spec, limits)
+        if spec.language == "python":
+            return CodeTask(spec, limits)
+        given, expected = _written(tests)
+        return CodeTask(spec, limits, stdins=given, expected=expected)
     if isinstance(tests, InteractiveTests):
         if not tests.interactor.source.strip():
             raise TaskFault("the task has no tests: tests.interactor.source is blank")
@@ -75,6 +79,15 @@ def _check_function(tests: FunctionTests) -> None:
     for number, case in enumerate(tests.cases, start=1):
         if tests.inplace_arg >= len(case.args):
             raise TaskFault(f"tests.inplace_arg is {tests.inplace_arg}, but case {number} has {len(case.args)} arguments")
+
+
+def _written(tests: FunctionTests) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    """(the line of arguments that a driver is given, the expected value as JSON), a case each."""
+    try:
+        given = tuple(f"{json.dumps(case.args, separators=(',', ':'))}\n".encode() for case in tests.cases)
+        return given, tuple(json.dumps(case.expected).encode() for case in tests.cases)
+    except ValueError as error:  # more digits than Python writes
+        raise TaskFault(f"a value of the tests can't be written as JSON: {error}") from error
 
 
 def _encoded(text: str) -> bytes:

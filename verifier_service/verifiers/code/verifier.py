@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -29,7 +29,9 @@ from verifier_service.sandbox.ranges import ceilings, defaults
 from verifier_service.sandbox.runner.languages import NAMES
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline, SpecRefused
+from verifier_service.verifiers.code.drivers import LANGUAGES as DRIVEN
 from verifier_service.verifiers.code.extract import extract_program
+from verifier_service.verifiers.code.function_driven import run_driven
 from verifier_service.verifiers.code.host import SecondChance
 from verifier_service.verifiers.code.interactive import INTERACTOR_LANGUAGES, run_interactive
 from verifier_service.verifiers.code.judged import run_asserts, run_function
@@ -91,11 +93,7 @@ class CodeVerifier:
         spec = spec.model_copy(update={"language": NAMES.get(spec.language, spec.language)})
         if spec.language not in languages:
             raise SpecRefused("language", f"{spec.language} is not available here; there is {', '.join(languages)}")
-        if not isinstance(spec.tests, StdinTests | InteractiveTests) and spec.language != "python":
-            raise SpecRefused(
-                "language",
-                f"tests of style {spec.tests.style} are for python; use style stdin or interactive for {spec.language}",
-            )
+        _check_style(spec, languages)
         if isinstance(spec.tests, StdinTests) and spec.tests.checker is not None and spec.tests.checker.language not in languages:
             raise SpecRefused("tests.checker.language", f"{spec.tests.checker.language} is not available here")
         if isinstance(spec.tests, InteractiveTests) and spec.tests.interactor.language not in INTERACTOR_LANGUAGES:
@@ -171,12 +169,15 @@ class CodeVerifier:
         info = self._backend.info()
         sandbox = {"backend": info.name, "isolation": info.isolation, "runtime": info.runtime, "slots": info.slots}
         languages = {"languages": list(info.languages), "language_versions": info.versions, "profiles": info.profiles}
+        languages["function_languages"] = [name for name in info.languages if name == "python" or name in DRIVEN]
         return {**facts, **languages, "sandbox": sandbox}
 
     async def _run(self, task: CodeTask, source: str, deadline: Deadline) -> tuple[Tally, bool]:
         backend, tests = self._sandbox(), task.spec.tests
         if isinstance(tests, StdinTests):
             return await run_stdin(backend, task, source, deadline, self._second_chance), False
+        if isinstance(tests, FunctionTests) and task.spec.language != "python":
+            return await run_driven(backend, task, source, deadline, self._second_chance), False
         if isinstance(tests, FunctionTests):
             return await run_function(backend, task, source, deadline, self._second_chance), False
         if isinstance(tests, InteractiveTests):
@@ -193,6 +194,21 @@ class CodeVerifier:
         if isinstance(task.spec.tests, StdinTests) and (vacuous := vacuous_tests(task.spec.tests)):
             return {"vacuous_tests": vacuous}
         return None
+
+
+def _check_style(spec: CodeSpec, languages: Sequence[str]) -> None:
+    """Not every language has tests that call the submission. Raises SpecRefused."""
+    tests = spec.tests
+    if spec.language == "python" or isinstance(tests, StdinTests | InteractiveTests):
+        return
+    having = ("python", *DRIVEN) if isinstance(tests, FunctionTests) else ("python",)
+    if spec.language not in having:
+        there = ", ".join(language for language in having if language in languages)
+        raise SpecRefused(
+            "language", f"tests of style {tests.style} are for {there}; use style stdin or interactive for {spec.language}"
+        )
+    if isinstance(tests, FunctionTests) and any(case.kwargs for case in tests.cases):
+        raise SpecRefused("tests.cases", f"kwargs are for python; give the arguments of {spec.language} by position, in args")
 
 
 def _program_of(completion: str, spec: CodeSpec) -> str | None:
