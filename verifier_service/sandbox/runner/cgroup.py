@@ -1,6 +1,7 @@
 """Counters of the container's own cgroup, version 1 or 2, read through descriptors kept open.
 
-Where there is none (bubblewrap), every counter is None and the process list takes its place.
+Where there is none (bubblewrap), every counter is None and the process list takes its place. gVisor has some that count
+and hold nobody: of those, one is used.
 """
 
 from __future__ import annotations
@@ -23,15 +24,19 @@ _V2 = {
 }
 
 
+GVISOR = os.path.exists("/proc/sentry-meminfo")  # a file that no other kernel has
+
+
 class Cgroup:
     """The counters; a missing one reads as None."""
 
     def __init__(self, *, trusted: bool) -> None:
         """`trusted`: the cgroup mounted here is this sandbox's own and not the whole host's."""
         self._fds: dict[str, int] = {}
+        files = _V2 if os.path.exists(_V2["memory"]) else _V1
         if not trusted:
-            return
-        for name, path in (_V2 if os.path.exists(_V2["memory"]) else _V1).items():
+            files = {"counted": _V1["memory"]} if GVISOR else {}
+        for name, path in files.items():
             try:
                 self._fds[name] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             except OSError:
@@ -63,6 +68,10 @@ class Cgroup:
 
     def memory_bytes(self) -> int | None:
         return self._number("memory")
+
+    def counted_bytes(self) -> int | None:
+        """Bytes in use in the sandbox, where they are counted and not held. What was freed a moment ago may be among them."""
+        return self._number("counted")
 
     def cpu_s(self) -> float | None:
         whole = self._number("cpu")

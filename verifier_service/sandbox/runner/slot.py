@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from . import build, ending, procs, wire
 from .box import Box, NotEmpty
-from .cgroup import Cgroup
+from .cgroup import GVISOR, Cgroup
 from .child import SELF, Child, Zygote, ZygoteDied
 from .network import Loopback
 from .watch import GRACE_S, KILL_S, Broken, Watcher
@@ -24,8 +24,7 @@ from .zygotes import Zygotes
 
 OOM_TAKES_S = 0.01  # no program fills a slot's memory in less
 SPARE_SPACE_MB = 1024  # address space is more than memory: stacks, libraries, arenas
-# gVisor (which has this file) does not count, among a user's processes, the one that became that user after its fork.
-UNCOUNTED = int(os.path.exists("/proc/sentry-meminfo"))
+UNCOUNTED = int(GVISOR)  # among a user's processes, it does not count the one that became that user after its fork
 # The last words of a program that was refused a process; they only name the failure, which is one anyhow.
 REFUSED = (b"can't start new thread", b"Resource temporarily unavailable", b"Cannot fork")
 
@@ -235,16 +234,21 @@ class Slot:
                 self._done(run.run_id, b"", send)
                 return
         ends: tuple[wire.WireTermination, wire.WireTermination] | None = None
+        held = b""
         for index, payload in enumerate(run.payloads):
+            if held:
+                send(held)
+                held = b""
             if ends is None or not self.dead:
-                ends = self._pair(submissions, judges, run, payload, index, send, commands)
+                ends, held = self._pair(submissions, judges, run, payload, index, send, commands)
             if self.stopped:
+                held = b""
                 break
-            send(wire.frame(wire.PAIR, wire.pack_pair(run.run_id, index, *ends)))
+            held += wire.frame(wire.PAIR, wire.pack_pair(run.run_id, index, *ends))
             failed = ends[1].ending != "exited" or ends[1].exit_code != 0
             if (failed and run.flags & wire.STOP_ON_ERROR) or self.host():
                 break
-        self._done(run.run_id, b"", send)
+        self._done(run.run_id, held, send)
 
     def _pair(
         self,
@@ -255,7 +259,12 @@ class Slot:
         index: int,
         send: Callable[[bytes], None],
         commands: _Commands,
-    ) -> tuple[wire.WireTermination, wire.WireTermination]:
+    ) -> tuple[tuple[wire.WireTermination, wire.WireTermination], bytes]:
+        """How both ended, and the judge's last reports, which are yet to be sent."""
+
+        def frames(reports: list[bytes]) -> bytes:
+            return b"".join(wire.frame(wire.EMIT, wire.pack_emit(run.run_id, index, report)) for report in reports)
+
         left, right = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         emit_r, emit_w = os.pipe()
         os.set_blocking(emit_r, False)
@@ -269,7 +278,7 @@ class Slot:
             self.listener,
             self.host,
             self.oom,
-            lambda data: send(wire.frame(wire.EMIT, wire.pack_emit(run.run_id, index, data))),
+            lambda reports: send(frames(reports)),
         )
         try:
             judge.give(pack_work(self.judge_uid, self._rlimits(run.judge_limits), payload), run.judge_limits, b"")
@@ -278,7 +287,7 @@ class Slot:
         finally:
             submission.close()
             judge.close()
-        return ends[0], ends[1]
+        return (ends[0], ends[1]), frames(watcher.reports)
 
     # --- the end of a case
 

@@ -1,7 +1,8 @@
 """Watching children until they end: input fed, output drained, limits enforced, denied calls answered.
 
-For the first milliseconds only the ends are waited for: most runs are over by then, with all their output in the pipe,
-and each wake-up saved is a context switch saved. After that everything is watched, and usage is looked at on a tick.
+For the first milliseconds only the ends are waited for: most runs are over by then, with all their output and their
+judge's reports in the pipes, and each wake-up saved is a context switch saved. After that everything is watched, and usage
+is looked at on a tick.
 """
 
 from __future__ import annotations
@@ -45,22 +46,24 @@ class Watcher:
         listener: int | None,
         host: Callable[[], bool],
         oom: int | None,
-        on_emit: Callable[[bytes], None] | None = None,
+        pass_on: Callable[[list[bytes]], None] | None = None,
     ) -> None:
         """`host` reads what the host sent and says whether it wants this run stopped; `oom` is how many OOM kills the
-        container has seen before."""
+        container has seen before; `pass_on` gets the judge's reports on every tick, what came since stays in `reports`."""
         self.children = children
         self.own = own
         self.cgroup = cgroup
         self.listener = listener
         self.host = host
-        self.on_emit = on_emit
+        self.pass_on = pass_on
+        self.reports: list[bytes] = []
         self.signs: list[str] = []
         self.stop = False
         self.oom = oom
         self.cpu: float | None = None  # the counter at the first look, some milliseconds in
         self.rest = len(own)
         self.inherited_bytes = -1
+        self.counted = cgroup.counted_bytes()
         self.emitted_room = 64 << 20
 
     def kill(self, child: Child, cause: str) -> None:
@@ -90,17 +93,19 @@ class Watcher:
         if self.listener is not None:
             poll.register(self.listener, select.POLLIN)
         self._heed_host()  # a STOP may have come together with the program
-        quiet = all(child.stdin < 0 and child.emit < 0 for child in self.children)
-        wait_s = QUIET_S
+        quiet = all(child.stdin < 0 for child in self.children)
+        look_at = start + QUIET_S
+        if not quiet:
+            self._register(poll)
         while any(child.end is None for child in self.children):
-            if quiet and time.monotonic() - start >= QUIET_S:
-                quiet, wait_s = False, TICK_S
-            if not quiet:
-                self._register(poll)
-            for fd, _ in poll.poll(wait_s * 1000):
+            for fd, _ in poll.poll(max(0.0, look_at - time.monotonic()) * 1000):
                 self._serve(fd, poll)
-            if not quiet:
-                wait_s = self._tick()
+            if time.monotonic() < look_at:
+                continue
+            if quiet:
+                quiet = False
+                self._register(poll)
+            look_at = time.monotonic() + self._tick()
 
     def _heed_host(self) -> None:
         if self.host():
@@ -191,13 +196,14 @@ class Watcher:
                 return
             if len(buffer) < EMIT_HEADER.size + size:
                 return
-            data = bytes(buffer[EMIT_HEADER.size : EMIT_HEADER.size + size])
+            self.reports.append(bytes(buffer[EMIT_HEADER.size : EMIT_HEADER.size + size]))
             del buffer[: EMIT_HEADER.size + size]
-            if self.on_emit is not None:
-                self.on_emit(data)
 
     def _tick(self) -> float:
         """Enforce limits; seconds until the next look."""
+        if self.reports and self.pass_on is not None:
+            self.pass_on(self.reports)
+            self.reports = []
         now = time.monotonic()
         wait_s = TICK_S
         oom = self.cgroup.oom_kills()
@@ -224,10 +230,16 @@ class Watcher:
         child.crowded = child.crowded or tasks >= limits.processes
         if cpu_s > limits.cpu_time_s:
             self.kill(child, "cpu_time")
-        elif memory is not None and memory > limits.memory_mb << 20:
+        elif memory is not None and memory > limits.memory_mb << 20 and self._uses_more_than(limits.memory_mb << 20):
             self.kill(child, "memory")
         elif memory is not None and files_count(MAX_FILES) > MAX_FILES:
             self.kill(child, "file_size")
+
+    def _uses_more_than(self, limit: int) -> bool:
+        """Whether the sandbox's own count agrees, where there is one: the sum over processes has pages that a fork shares
+        once for each, and gVisor's has all of a large mapping as soon as one page of it is touched."""
+        now = self.cgroup.counted_bytes()
+        return now is None or self.counted is None or now - self.counted > limit
 
     def _usage(self, child: Child) -> tuple[float, int, int | None]:
         """CPU seconds, tasks and, where no cgroup holds the memory, bytes of the child's tree."""
