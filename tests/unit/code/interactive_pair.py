@@ -121,9 +121,10 @@ def collect(reader: int, deadline: float, into: bytearray) -> bool:
 
 
 def main() -> None:
-    setup = json.loads(sys.stdin.readline())
+    requests = os.fdopen(os.dup(0), encoding="utf-8")  # sys.stdin itself is the children's, and must have read nothing
+    setup = json.loads(requests.readline())
     harnesses = {name: load(source, f"{name}_harness") for name, source in setup.items()}
-    for line in sys.stdin:
+    for line in requests:
         with tempfile.TemporaryDirectory() as folder:
             print(json.dumps(run(harnesses, json.loads(line), Path(folder))), flush=True)
 
