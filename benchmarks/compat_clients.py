@@ -2,14 +2,16 @@
 
     python benchmarks/compat_clients.py --checkouts DIR [--only verl,slime] [--faults]
 
-DIR holds checkouts named verl, ROLL, OpenRLHF, slime, open-instruct, open-r1, code-judge and Gym (NeMo Gym). One that is
-missing is named and left out; nothing of them is part of this project. What a client's file imports beyond its needs
-(torch, ray, …) is replaced by stand-ins, so that no GPU stack has to be installed.
+DIR holds checkouts named verl, ROLL, SkyRL, ScaleBox, OpenRLHF, slime, open-instruct, open-r1, code-judge and Gym (NeMo Gym);
+SandboxFusion's client is its package, which the tests install. A checkout that is missing is named and left out; nothing of
+them is part of this project. What a client's file imports beyond its needs (torch, ray, …) is replaced by stand-ins, so that
+no GPU stack has to be installed.
 
-Without --faults: a right, a wrong, a failing and a looping program, or a right and a wrong answer, and the reward that
-each client computes from the service's answers. With --faults: the right program again, against a service
-without a sandbox, one whose Docker engine has died, one whose engine is gone for ten seconds, and one that is overloaded;
-this takes some minutes, since clients retry.
+Without --faults: a right, a wrong, a failing and a looping program, and the reward that each client computes from the
+service's answers; the same in C++ for the clients that send it, where the service has it
+(VERIFIER_SANDBOX_PROFILES=python,compiled, or VERIFIER_SANDBOX=bubblewrap and a g++ on this machine). With --faults: the right
+program again, against a service without a sandbox, one whose Docker engine has died, one whose engine is gone for ten seconds,
+and one that is overloaded; this takes some minutes, since clients retry.
 """
 
 from __future__ import annotations
@@ -17,11 +19,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import base64
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import json
 import logging
+import os
 import pickle
 import sys
 import tempfile
@@ -35,10 +35,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import aiohttp  # noqa: F401 - before the stand-ins are there, which its optional imports would find
 import requests
-import sympy  # noqa: F401 - likewise
 from compat_faults import Engine, flood, service, wait_for_code
+from compat_stand_ins import load
+from sandbox_fusion import RunCodeRequest, SummaryMapping, run_code, summary_run_code_result
 
 RIGHT = "print(int(input()) * 2)"
 PROGRAMS = {
@@ -47,8 +47,18 @@ PROGRAMS = {
     "failing": "raise ValueError(input())",
     "looping": "while True: pass",
 }
+CPP = {
+    "right": "#include <iostream>\nint main() { int x; std::cin >> x; std::cout << x * 2; }",
+    "wrong": "#include <iostream>\nint main() { int x; std::cin >> x; std::cout << x + 3; }",
+    "broken": "#include <iostream>\nint main() { std::cout << y; }",
+    "failing": "#include <cstdlib>\nint main() { std::abort(); }",
+    "looping": "#include <iostream>\nint main() { for (volatile int i = 0;; i++); }",
+}
 FAULTS = ("no sandbox", "engine dead", "engine back", "overload")
 CASES = [("2", "4"), ("3", "6"), ("10", "20")]
+SUMMARY = SummaryMapping(
+    Success="success", Failed="failed", CompileFailed="compile error", RunFailed="runtime error", RunTimeout="time-out"
+)
 OPEN_R1_SCRIPT = """
     import json, subprocess
     def score(code, cases):
@@ -61,71 +71,6 @@ OPEN_R1_SCRIPT = """
                 pass
         return good / len(cases)
 """
-
-
-class Permissive(type):
-    """A class with every attribute."""
-
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return cls
-
-
-class Quiet:
-    """A logger that says nothing, and a decorator that changes nothing."""
-
-    def __call__(self, subject: Any = None, *_: Any, **__: Any) -> Any:
-        return subject
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *_, **__: None
-
-
-class StandIn(types.ModuleType):
-    """A module whose every name is a class that can be inherited from, called and decorated with."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-
-        def make(*args: Any, **_: Any) -> Any:
-            return args[0] if len(args) == 1 and callable(args[0]) else Quiet()
-
-        made = Permissive(name, (), {"__new__": lambda _, *a, **k: make(*a, **k)})
-        setattr(self, name, made)
-        return made
-
-
-class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds what nobody else finds."""
-
-    def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        del path, target
-        return importlib.machinery.ModuleSpec(name, self, is_package=True)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        return StandIn(spec.name)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        pass
-
-
-def load(path: Path, name: str) -> Any:
-    """A file of a checkout as a module of its own, packages included."""
-    folder = [str(path.parent)] if path.name == "__init__.py" else None
-    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=folder)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    finder = StandIns()
-    sys.meta_path.append(finder)
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.meta_path.remove(finder)
-    return module
 
 
 Client = Callable[[Path, str], Callable[[str], Any]]  # (checkout, url) -> a function from a program to its reward
@@ -164,8 +109,61 @@ def label() -> str:
     return json.dumps(spec)
 
 
+def language_of(program: str) -> str:
+    return "cpp" if "#include" in program else "python"
+
+
 def fenced(program: str) -> str:
-    return f"Here:\n```python\n{program}\n```"
+    return f"Here:\n```{language_of(program)}\n{program}\n```"
+
+
+def loops(program: str) -> bool:
+    """A client's own time-out is shortened for these, else each costs half a minute."""
+    return program in (PROGRAMS["looping"], CPP["looping"])
+
+
+def skyrl(checkout: Path, url: str) -> Callable[[str], Any]:
+    os.environ["CODER1_EXEC"] = "sandboxfusion"
+    module = load(checkout / "skyrl-agent/skyrl_agent/tasks/verifiers/coder1/__init__.py", "skyrl_coder1")
+    execution = sys.modules["skyrl_coder1.sandboxfusion_exec"]
+    # Its URL has the port 8080, whatever one says: everything else of the request is its own.
+    execution.requests = types.SimpleNamespace(  # type: ignore[attr-defined]
+        post=lambda _, **body: requests.post(f"{url}/run_code", **body), exceptions=requests.exceptions
+    )
+    execute = module.code_exec
+    truth = json.dumps({"inputs": [i for i, _ in CASES], "outputs": [o for _, o in CASES]})
+
+    def reward(program: str) -> Any:
+        more = {"timeout": 3} if loops(program) else {}
+        module.code_exec = lambda **asked: execute(**asked, sandbox_servers="service", **more)
+        return module.compute_score(fenced(program), truth, None)["score"]
+
+    return reward
+
+
+def scalebox(checkout: Path, url: str) -> Callable[[str], Any]:
+    module = load(checkout / "integrations/verl/scalebox.py", "scalebox_verl")
+    tests = {"type": "stdin_stdout", "input": [i for i, _ in CASES], "output": [o for _, o in CASES], "fn_name": None}
+
+    def reward(program: str) -> Any:
+        more = {"timeout": 3} if loops(program) else {}
+        score, (notes,) = module.compute_score(
+            "taco", fenced(program), json.dumps(tests), sandbox_fusion_url=f"{url}/common_evaluate_batch", **more
+        )
+        return f"{score:g} ({notes.get('status') or notes.get('error')})"
+
+    return reward
+
+
+def sandbox_fusion(checkout: Path, url: str) -> Callable[[str], Any]:
+    del checkout
+
+    def reward(program: str) -> Any:
+        request = RunCodeRequest(code=program, language=language_of(program), stdin="2", run_timeout=3)
+        got = run_code(request, endpoint=url, max_attempts=3, client_timeout=30)
+        return f"{summary_run_code_result(got, SUMMARY)} ({got.run_result.stdout if got.run_result else 'never ran'!r})"
+
+    return reward
 
 
 def openrlhf(checkout: Path, url: str) -> Callable[[str], Any]:
@@ -230,9 +228,12 @@ def piston(checkout: Path, url: str) -> Callable[[str], Any]:
         async def ask() -> Any:
             client = module.PistonClient(f"{url}/api/v2")
             try:
-                data = {"files": [{"name": "main.py", "content": program}], "stdin": "2", "run_timeout": 2000}
-                got = await client.send_execute(data, language="python", max_retries=2)
-                return {k: got["run"][k] for k in ("stdout", "code", "status")} if got else "nothing"
+                data = {"files": [{"name": "main", "content": program}], "stdin": "2", "run_timeout": 2000}
+                got = await client.send_execute(data, language=language_of(program), max_retries=2)
+                if not got:
+                    return "nothing"
+                ran = {k: got["run"][k] for k in ("stdout", "code", "status")}
+                return ran | {"compile": got["compile"]["code"]} if "compile" in got else ran
             finally:
                 await client.session.close()
 
@@ -245,7 +246,7 @@ def code_judge(checkout: Path, url: str) -> Callable[[str], Any]:
     module = load(checkout / "judge_client.py", "code_judge_client")
 
     def reward(program: str) -> Any:
-        submissions = [module.Submission(None, "python", program, i, o) for i, o in CASES]
+        submissions = [module.Submission(None, language_of(program), program, i, o) for i, o in CASES]
         results = module._judge_batch(url, submissions, timeout=700)
         return [f"{r.success}{' ' + r.reason if r.reason else ''}" for r in results]
 
@@ -270,6 +271,9 @@ def nemo_gym(checkout: Path, url: str) -> Callable[[str], Any]:
 CLIENTS: dict[str, tuple[str, Client]] = {
     "verl": ("verl", verl),
     "ROLL": ("ROLL", roll),
+    "SkyRL": ("SkyRL", skyrl),
+    "SandboxFusion": (".", sandbox_fusion),
+    "ScaleBox": ("ScaleBox", scalebox),
     "OpenRLHF": ("OpenRLHF", openrlhf),
     "slime": ("slime", slime),
     "open-instruct": ("open-instruct", open_instruct),
@@ -280,6 +284,9 @@ CLIENTS: dict[str, tuple[str, Client]] = {
 }
 
 
+SEND_CPP = frozenset({"ROLL", "SandboxFusion", "ScaleBox", "piston", "code-judge"})
+
+
 def outcome(reward: Callable[[str], Any], program: str) -> str:
     start = time.monotonic()
     try:
@@ -287,6 +294,10 @@ def outcome(reward: Callable[[str], Any], program: str) -> str:
     except Exception as error:  # noqa: BLE001 - whatever a client raises is what its trainer ends up with
         got = f"raises {type(error).__name__}: {str(error)[:90]}"
     return f"{got}  [{time.monotonic() - start:.1f} s]"
+
+
+def languages_of(url: str) -> set[str]:
+    return {runtime["language"] for runtime in requests.get(f"{url}/api/v2/runtimes", timeout=10).json()}
 
 
 def main() -> None:
@@ -306,7 +317,12 @@ def main() -> None:
             for name in present:
                 reward = CLIENTS[name][1](options.checkouts / CLIENTS[name][0], url)
                 for kind, program in PROGRAMS.items():
-                    print(f"{name:14} {kind:8} {outcome(reward, program)}", flush=True)
+                    print(f"{name:14} {kind:12} {outcome(reward, program)}", flush=True)
+                if name in SEND_CPP and "cpp" not in languages_of(url):
+                    print(f"{name:14} C++: LEFT OUT, the service has none", flush=True)
+                elif name in SEND_CPP:
+                    for kind, program in CPP.items():
+                        print(f"{name:14} C++ {kind:8} {outcome(reward, program)}", flush=True)
         return
     with tempfile.TemporaryDirectory() as folder:
         for title in options.faults.split(","):
