@@ -90,9 +90,9 @@ class Box:
         """Remove the work folder and all in it; tamper signs. Raises NotEmpty when something stays."""
         signs = []
         if self.owner == self._self:  # where all share a uid, a program may have changed the places themselves
-            os.chmod(BOX, 0o711)
+            _restore(BOX, 0o711)
             if self._shm:
-                os.chmod(SHM, 0o1777)
+                _restore(SHM, 0o1777)
         if self.made:
             try:
                 os.rmdir(WORK)
@@ -154,6 +154,12 @@ def _inodes(path: str) -> int:
     if not space.f_files:
         return len(os.listdir(path)) + space.f_blocks - space.f_bfree
     return space.f_files - space.f_ffree
+
+
+def _restore(place: str, mode: int) -> None:
+    os.chmod(place, mode)
+    for name in os.listxattr(place):
+        os.removexattr(place, name)
 
 
 def _comes_back_to(inodes: int, path: str) -> bool:

@@ -83,8 +83,9 @@ class Zygotes:
         return zygote
 
     def prepare(self) -> None:
-        """Between programs: fork the next child ahead, which then waits for its work."""
-        if self.plain.pid not in self.ready:
+        """Between programs: fork the next child ahead, which then waits for its work. Not where a program of another
+        zygote, of the same uid, could kill it meanwhile."""
+        if self.submission_uid != SELF and self.plain.pid not in self.ready:
             child = Child(self.plain, self.submission_uid)
             self.ready[self.plain.pid] = child
             self.own.add(child.pid)
