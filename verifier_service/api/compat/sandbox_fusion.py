@@ -7,6 +7,7 @@ program's doing (no slot in time, a sandbox that failed) is a 504, sent before v
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
@@ -97,11 +98,15 @@ def to_run(asked: RunCodeRequest, runs: Runs, settings: Settings) -> Run:
     files = tuple(
         (checked_name(name, "files"), decoded(content, "files")) for name, content in asked.files.items() if content is not None
     )
-    name = asked.language.strip().lower()
-    if name in WITH_RUNNERS_OF_THEIR_OWN:
-        raise RequestRefused(422, f"language: this service runs {', '.join(sorted(runs.languages()))} and pytest", "language")
-    language = language_of("python" if _wants_pytest(asked) else name, runs.languages())
+    language = plain_language_of("python" if _wants_pytest(asked) else asked.language, runs.languages())
     return Run(language, asked.code, limits_of(asked, settings), (asked.stdin or "").encode(), files=files)
+
+
+def plain_language_of(name: str, available: Collection[str], field: str = "language") -> str:
+    """As `language_of`, for SandboxFusion's names. Raises RequestRefused: 422."""
+    if name.strip().lower() in WITH_RUNNERS_OF_THEIR_OWN:
+        raise RequestRefused(422, f"{field}: {name} programs can't be run here as upstream runs them", field)
+    return language_of(name, available, field)
 
 
 def _wants_pytest(asked: RunCodeRequest) -> bool:

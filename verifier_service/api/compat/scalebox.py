@@ -29,8 +29,7 @@ from verifier_protocol import (
 from verifier_service.api.body import parse_json
 from verifier_service.api.compat.bodies import Lenient, check_count, check_length, json_answer, read_as, validated
 from verifier_service.api.compat.grading import Unscored, grade
-from verifier_service.api.compat.languages import language_of
-from verifier_service.api.compat.sandbox_fusion import KILLED, response, step, step_of
+from verifier_service.api.compat.sandbox_fusion import KILLED, plain_language_of, response, step, step_of
 from verifier_service.api.compat.special_judge import judge_all
 from verifier_service.api.compat.stages import COMPILED_WELL, is_compiled
 from verifier_service.api.problems import RequestRefused
@@ -104,7 +103,7 @@ async def common_evaluate_batch(request: Request) -> Response:
     check_length(asked.completion, "completion", settings)
     spec = CodeSpec(
         kind="code",
-        language=language_of(config.language, request.app.state.parts.runs.languages(), "config.language"),
+        language=plain_language_of(config.language, request.app.state.parts.runs.languages(), "config.language"),
         tests=tests_of(config, settings),
         limits=limits_of(config, settings),
         scoring="fraction",
@@ -147,7 +146,7 @@ async def _specially_judged(
     if source is None:
         return "", [TestResult(outcome=Outcome.NO_ANSWER, stderr_tail="the reply has no code block")]
     check_length(extra.special_judge_program or "", "config.extra.special_judge_program", settings)
-    judge_language = language_of(
+    judge_language = plain_language_of(
         extra.special_judge_language or "python", runs.languages(), "config.extra.special_judge_language"
     )
     results = await judge_all(
