@@ -23,7 +23,7 @@ from verifier_protocol import Outcome, ScoredVerdict, Verdict, VerifierId, Verif
 log = logging.getLogger(__name__)
 
 MOST_BEGUN = 4096
-UNSTABLE_OUTCOMES = frozenset({Outcome.TIME_LIMIT_EXCEEDED})
+UNSTABLE_OUTCOMES = (Outcome.TIME_LIMIT_EXCEEDED,)
 _VERDICT = TypeAdapter(ScoredVerdict)
 
 
