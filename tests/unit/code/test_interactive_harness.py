@@ -159,6 +159,11 @@ def test_a_submission_that_works_while_it_is_waited_for_has_not_stopped(talk: Ta
     assert found.end["accepted"], found
 
 
+def test_each_wait_counts_for_itself(talk: Talking) -> None:
+    source = "import time\nfor n in range(5):\n    time.sleep(0.3)\n    print(n, flush=True)"
+    assert talk(source, "for n in range(5):\n    assert input() == str(n)", idle_s=0.8).end["accepted"]
+
+
 def test_an_interactor_that_works_elsewhere_may_be_waited_for(talk: Talking) -> None:
     interactor = (
         "import sys, threading, time\n"

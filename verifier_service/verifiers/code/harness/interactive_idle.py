@@ -24,8 +24,12 @@ class Watch:
         self.ticks: int | None = None
         self.since = 0.0
 
+    def begin(self) -> None:
+        """Forget the looks so far: a new wait begins."""
+        self.ticks = None
+
     def idle_s(self) -> float:
-        """For how long, at the looks so far, all have slept without using CPU; 0 when one is awake, or can't be seen."""
+        """For how long, at the looks of this wait, all have slept without using CPU; 0 when one is awake, or can't be seen."""
         ticks, now = self._ticks_asleep(), time.monotonic()
         if ticks is None or ticks != self.ticks:
             self.ticks, self.since = ticks, now

@@ -94,6 +94,7 @@ class Conversation:
         output = select.poll()
         output.register(0, select.POLLIN)
         started = time.monotonic()
+        watch.begin()
         while not output.poll(self.idle_s / LOOKS * 1000):
             if watch.idle_s() >= self.idle_s:
                 waited_s = time.monotonic() - started
