@@ -2,7 +2,7 @@
 
 1. All up to the last `</think>` is thinking and is dropped. A `<think>` that is opened outside a code block after that
    and never closed drops the rest: what a model was still thinking is no answer.
-2. The program is the last fenced block tagged with the task's language (or one of its aliases), whatever it holds:
+2. The program is the last fenced block tagged with the task's language (or one of its other names), whatever it holds:
    the last word counts, even an empty one.
 3. Else it is the last block without a tag. Blocks tagged with another language are never run.
 4. Else, for Python and without any fence, the whole reply, if its first line begins like a Python program.
@@ -19,22 +19,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from verifier_service.sandbox.runner.languages import LANGUAGES
+
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
 TRACKED_CHARS = 200_000  # of lines with triple quotes; beyond, a fence inside a string ends its block
 MAX_MARKED_LINES = 20_000  # lines with a fence, a triple quote or a tag; a reply with more hands in no program
-
-ALIASES: dict[str, frozenset[str]] = {
-    "python": frozenset({"python", "py", "python3", "py3"}),
-    "c": frozenset({"c", "c11", "c17", "gcc"}),
-    "cpp": frozenset({"cpp", "c++", "cc", "cxx", "cpp17", "cpp20", "c++17", "c++20", "g++"}),
-    "java": frozenset({"java"}),
-    "javascript": frozenset({"javascript", "js", "node", "nodejs"}),
-    "typescript": frozenset({"typescript", "ts"}),
-    "go": frozenset({"go", "golang"}),
-    "rust": frozenset({"rust", "rs"}),
-    "bash": frozenset({"bash", "sh", "shell"}),
-    "sql": frozenset({"sql", "sqlite", "sqlite3"}),
-}
 
 _MARKS = re.compile(r"```|~~~|\'\'\'|\"\"\"|<think>")
 _OPENING = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)\Z")
@@ -87,7 +76,8 @@ def extract_program(reply: str, language: str) -> str | None:
     if marks is None:
         return None
     scan = _scan(answer, marks)
-    tags = ALIASES.get(language, frozenset({language}))
+    row = LANGUAGES.get(language)
+    tags = row.fence_tags if row is not None else frozenset({language})
     for wanted in (tags, frozenset({""})):
         for block in reversed(scan.blocks):
             if block.tag in wanted:
@@ -158,7 +148,7 @@ def _block_end(
     answer: str, marks: list[tuple[int, int]], first: int, fence: str, tag: str, tracking: int
 ) -> tuple[int, str | None, int]:
     """(index of the marked line that ends the block, what of that line still belongs to it, characters left to track)."""
-    python = tag in ALIASES["python"] or not tag
+    python = tag in _PYTHON_TAGS or not tag
     inside = ""  # the open triple quote, if any
     in_string_end: int | None = None
     glued: tuple[int, str] | None = None
@@ -223,5 +213,6 @@ def _dedented(line: str, indent: int) -> str:
     return line[min(indent, len(line) - len(line.lstrip(" \t"))) :] if indent else line
 
 
-_OTHER_TAGS = frozenset({"csharp", "cs", "php", "ruby", "kotlin", "scala", "swift", "json", "text"})
-_KNOWN_TAGS = _OTHER_TAGS.union(*ALIASES.values())
+_PYTHON_TAGS = LANGUAGES["python"].fence_tags
+_OTHER_TAGS = frozenset({"swift", "julia", "dart", "json", "text"})
+_KNOWN_TAGS = _OTHER_TAGS.union(*(row.fence_tags for row in LANGUAGES.values()))
