@@ -1,0 +1,101 @@
+"""The style `function` in each language that has a driver, in real sandboxes: programs/ has a submission for each scenario."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from verifier_protocol import CodeSpec, Outcome, ScoredVerdict
+from verifier_service.verifiers.base import Deadline
+from verifier_service.verifiers.code.drivers import LANGUAGES
+from verifier_service.verifiers.code.verifier import CodeVerifier
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="session")]
+
+PROGRAMS = {path.stem: tomllib.loads(path.read_text()) for path in Path(__file__).with_name("programs").glob("*.toml")}
+WEIRD = 'a"\\b\n\t\0é\U0001f600\x7f</p>'
+STATIC = frozenset({"cpp", "go", "rust"})  # a missing or unfitting entry point shows when they are compiled
+
+
+class Scenario(NamedTuple):
+    """Cases of the entry point `f`, and what comes out, in languages compiled against their driver and in others."""
+
+    cases: list[tuple[list[Any], Any]]
+    outcomes: frozenset[Outcome] = frozenset({Outcome.CORRECT})
+    static: frozenset[Outcome] | None = None
+    more: dict[str, Any] = {}  # noqa: RUF012 - read only
+
+
+def failing(*outcomes: Outcome) -> frozenset[Outcome]:
+    return frozenset(outcomes)
+
+
+SCENARIOS = {
+    "sums": Scenario([([1, 2], 3), ([-(2**61), 1], 1 - 2**61), ([2**61, 7], 2**61 + 7)]),
+    "grid": Scenario([([[[1, 2, 3], [4, 5, 6]]], [[1, 4], [2, 5], [3, 6]]), ([[[7]]], [[7]])]),
+    "text": Scenario([([""], ""), ([WEIRD], WEIRD * 2)]),
+    "mean": Scenario([([[0.1, 0.2]], 0.15), ([[1, 2]], 1.5), ([[1e300]], 1e300)], more={"float_tol": 1e-9}),
+    "reversed": Scenario([([[1, 2, 3]], [3, 2, 1]), ([[]], [])], more={"inplace_arg": 0}),
+    "list": Scenario([([[1, 2, 3]], [3, 2, 1]), ([[]], [])]),
+    "tree": Scenario([([[4, 2, 7, 1, None, None, 9]], [4, 7, 2, 9, None, None, 1]), ([[]], [])]),
+    "mapped": Scenario([([["a", "b", "a"]], {"a": [0, 2], "b": [1]}), ([[]], {})]),
+    "counter": Scenario([([1], 1), ([2], 2), ([3], 3)]),
+    "wrong": Scenario([([1], 2)], failing(Outcome.INCORRECT)),
+    "raises": Scenario([([1], 1), ([2], 2)], failing(Outcome.RUNTIME_ERROR)),
+    "exits": Scenario([([1], 1), ([2], 2)], failing(Outcome.RUNTIME_ERROR)),
+    "forges": Scenario([([1], 8)], failing(Outcome.INCORRECT)),
+    "loops": Scenario([([1], 1)], failing(Outcome.TIME_LIMIT_EXCEEDED)),
+    "overflows": Scenario([([1], 1)], failing(Outcome.RUNTIME_ERROR, Outcome.MEMORY_LIMIT_EXCEEDED, Outcome.TIME_LIMIT_EXCEEDED)),
+    "unwritable": Scenario([([1], [1])], failing(Outcome.INCORRECT), failing(Outcome.INCORRECT, Outcome.COMPILE_ERROR)),
+    "missing": Scenario([([1], 1)], failing(Outcome.RUNTIME_ERROR), failing(Outcome.COMPILE_ERROR)),
+    "broken": Scenario([([1], 1)], failing(Outcome.COMPILE_ERROR)),
+    "truth": Scenario([([1], 1)], failing(Outcome.INCORRECT)),
+    "argument": Scenario([([1], 1)], failing(Outcome.RUNTIME_ERROR)),
+}  # fmt: skip
+
+
+async def verdict(verifier: CodeVerifier, language: str, source: str, scenario: Scenario, **more: Any) -> ScoredVerdict:
+    cases = [{"args": args, "expected": expected} for args, expected in scenario.cases]
+    tests = {"style": "function", "entry_point": "f", "cases": cases, **scenario.more}
+    limits = {"cpu_time_s": 3.0, "wall_time_s": 20.0, "memory_mb": 256}
+    spec = CodeSpec.model_validate({"kind": "code", "language": language, "tests": tests, "limits": limits, **more})
+    return await verifier.verify(verifier.prepare(spec), f"```{language}\n{source}\n```", Deadline.after(280))
+
+
+def test_every_language_with_a_driver_has_a_program_for_every_scenario() -> None:
+    assert set(PROGRAMS) | {"cpp20"} == set(LANGUAGES)
+    for language, programs in PROGRAMS.items():
+        assert set(programs) == set(SCENARIOS), language
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("language", PROGRAMS)
+async def test_a_function_is_called_and_its_result_compared(verifier: CodeVerifier, language: str, name: str) -> None:
+    scenario = SCENARIOS[name]
+    found = await verdict(verifier, language, PROGRAMS[language][name], scenario)
+    wanted = scenario.static if scenario.static is not None and language in STATIC else scenario.outcomes
+    assert found.outcome in wanted, found
+    assert found.score == (1.0 if found.outcome is Outcome.CORRECT else 0.0)
+    assert found.trust == "isolated"
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+async def test_a_case_that_fails_costs_the_others_nothing(verifier: CodeVerifier, language: str) -> None:
+    scenario = Scenario([([n], n) for n in (1, 2, 3, 4)])
+    found = await verdict(verifier, language, PROGRAMS[language]["raises"], scenario, scoring="fraction")
+    assert (found.score, found.outcome) == (0.75, Outcome.PARTIAL)
+    assert found.tests is not None
+    assert [test.outcome for test in found.tests] == [
+        Outcome.CORRECT,
+        Outcome.RUNTIME_ERROR,
+        Outcome.CORRECT,
+        Outcome.CORRECT,
+    ]
+
+
+async def test_a_later_standard_has_the_same_driver(verifier: CodeVerifier) -> None:
+    source = "#include <numeric>\n#include <span>\n#include <vector>\nint f(std::vector<int> x) { std::span s(x); return s[0]; }"
+    assert (await verdict(verifier, "cpp20", source, Scenario([([[5]], 5)]))).score == 1.0
