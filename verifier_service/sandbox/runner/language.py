@@ -35,6 +35,7 @@ class Language(NamedTuple):
     memory_extra_mb: int = 0
     time_extra_s: float = 0.0
     processes_extra: int = 0
+    out_of_memory: str = ""  # what it says on stderr where its own limit, set from the task's, stops it before the kernel does
     sparse: bool = False  # reserves far more address space than it uses, so none can be set as a limit
 
     def file_name(self, source: str) -> str:

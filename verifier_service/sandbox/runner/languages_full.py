@@ -12,6 +12,8 @@ _JAVA = (
     "-Xshare:auto",
 )  # for what compiles or interprets
 _JARS = "/usr/share/java/"
+_BEAM = "+S 1:1 +sbwt none +JMsingle true"  # one scheduler that sleeps when idle; no code in a file larger than any may be
+_GUILE = '(use-modules (system base compile)) (compile-file "main.scm" #:output-file "main.go")'
 _HEAP = ("-Xmx{memory_mb}m", "-Xss64m")
 _KOTLIN = ":".join(
     f"{_JARS}{name}.jar"
@@ -37,8 +39,9 @@ FULL: tuple[Language, ...] = (
         "clojure", "Clojure", "full", "clojure", "main.clj",
         run=(*_JAVA, *_HEAP, "-XX:SharedArchiveFile=/opt/verifier/clojure.jsa", "-cp", _CLOJURE,
              "clojure.main", "{built}/main.clj"),
-        version=("clojure", "-e", "(clojure-version)"), names="clj",
-        memory_extra_mb=256, time_extra_s=2.0, processes_extra=32, sparse=True,
+        version=("java", "-cp", _CLOJURE, "clojure.main", "-e", "(clojure-version)"), names="clj",
+        memory_extra_mb=128, time_extra_s=1.5, processes_extra=32, sparse=True,
+        out_of_memory="OutOfMemoryError",
     ),
     Language(
         "cobol", "COBOL (GnuCOBOL)", "full", "gnucobol3", "main.cob",
@@ -50,11 +53,13 @@ FULL: tuple[Language, ...] = (
         compile=(("coffee", "--compile", "--bare", "--no-header", "main.coffee"),),
         run=("node", "--max-old-space-size={memory_mb}", "--stack-size=50000", "{built}/main.js"),
         version=("coffee", "--version"), names="coffee", memory_extra_mb=96, processes_extra=16, sparse=True,
+        out_of_memory="JavaScript heap out of memory",
     ),
     Language(
         "commonlisp", "Common Lisp (SBCL)", "full", "sbcl", "main.lisp",
         run=("sbcl", "--dynamic-space-size", "{memory_mb}MB", "--control-stack-size", "64MB", "--script", "{built}/main.lisp"),
         version=("sbcl", "--version"), names="lisp cl sbcl common-lisp", memory_extra_mb=64, processes_extra=2, sparse=True,
+        out_of_memory="Heap exhausted",
     ),
     Language(
         "crystal", "Crystal", "full", "crystal", "main.cr",
@@ -77,14 +82,14 @@ FULL: tuple[Language, ...] = (
     ),
     Language(
         "elixir", "Elixir", "full", "elixir", "main.exs",
-        run=("elixir", "--erl", "+S 1:1 +sbwt none", "{built}/main.exs"), version=("elixir", "--version"), names="ex exs",
+        run=("elixir", "--erl", _BEAM, "{built}/main.exs"), version=("elixir", "-e", "IO.puts(System.version())"), names="ex exs",
         memory_extra_mb=96, time_extra_s=1.0, processes_extra=32, sparse=True,
     ),
     Language(
         "erlang", "Erlang (escript)", "full", "erlang-base", "main.erl",
         run=("escript", "-c", "{built}/main.erl"),
         version=("erl", "-noshell", "-eval", "io:put_chars(erlang:system_info(otp_release)),halt()."),
-        names="erl escript", environment=(("ERL_FLAGS", "+S 1:1 +sbwt none"),),
+        names="erl escript", environment=(("ERL_FLAGS", _BEAM),),
         memory_extra_mb=64, time_extra_s=0.5, processes_extra=32, sparse=True,
     ),
     Language(
@@ -95,7 +100,8 @@ FULL: tuple[Language, ...] = (
     Language(
         "groovy", "Groovy", "full", "groovy", "main.groovy",
         run=(*_JAVA, *_HEAP, "-cp", f"{_JARS}groovy-all.jar", "groovy.ui.GroovyMain", "{built}/main.groovy"),
-        version=("groovy", "--version"), memory_extra_mb=256, time_extra_s=2.0, processes_extra=32, sparse=True,
+        version=("groovy", "--version"), memory_extra_mb=128, time_extra_s=1.5, processes_extra=32, sparse=True,
+        out_of_memory="OutOfMemoryError",
     ),
     Language(
         "haskell", "Haskell (GHC)", "full", "ghc", "main.hs",
@@ -111,7 +117,8 @@ FULL: tuple[Language, ...] = (
             (*JVM_MAIN, f"{_JARS}kotlin-stdlib.jar"),
         ),
         run=JVM_RUN, version=("kotlinc", "-version"), names="kt kts kotlin_script",
-        memory_extra_mb=192, time_extra_s=1.0, processes_extra=32, sparse=True,
+        memory_extra_mb=128, time_extra_s=0.5, processes_extra=32, sparse=True,
+        out_of_memory="OutOfMemoryError",
     ),
     Language(
         "lua", "Lua", "full", "lua5.4", "main.lua",
@@ -140,11 +147,13 @@ FULL: tuple[Language, ...] = (
         run=("php", "-d", "memory_limit={memory_mb}M", "-d", "display_errors=stderr", "-d", "zend.max_allowed_stack_size=-1",
              "{built}/main.php"),
         version=("php", "--version"),
+        out_of_memory="Allowed memory size of",
     ),
     Language(
         "prolog", "Prolog (SWI-Prolog)", "full", "swi-prolog-nox", "main.pl",
         run=("swipl", "-O", "-q", "--on-error=status", "--stack-limit={memory_mb}m", "-t", "halt", "{built}/main.pl"),
         version=("swipl", "--version"), names="swipl swi-prolog", tags="pl", processes_extra=4,
+        out_of_memory="Stack limit (",
     ),
     Language(
         "pypy", "Python (PyPy)", "full", "pypy3", "main.py",
@@ -179,11 +188,12 @@ FULL: tuple[Language, ...] = (
             (*JVM_MAIN, f"{_JARS}scala-library.jar"),
         ),
         run=JVM_RUN, version=("scalac", "-version"),
-        memory_extra_mb=192, time_extra_s=1.0, processes_extra=32, sparse=True,
+        memory_extra_mb=128, time_extra_s=0.5, processes_extra=32, sparse=True,
+        out_of_memory="OutOfMemoryError",
     ),
     Language(
         "scheme", "Scheme (Guile)", "full", "guile-3.0", "main.scm",
-        compile=(("guild", "compile", "-O2", "-o", "main.go", "main.scm"),),
+        compile=(("guile", "--no-auto-compile", "-c", _GUILE),),
         run=("guile", "--no-auto-compile", "-c", '(load-compiled "{built}/main.go")'), version=("guile", "--version"),
         names="scm guile", memory_extra_mb=48, processes_extra=4, sparse=True,
     ),
@@ -194,6 +204,6 @@ FULL: tuple[Language, ...] = (
     Language(
         "verilog", "Verilog (Icarus)", "full", "iverilog", "main.v",
         compile=(("iverilog", "-g2012", "-o", "main.vvp", "main.v"),),
-        run=("vvp", "-n", "{built}/main.vvp"), version=("iverilog", "-V"), names="systemverilog sv iverilog", tags="v",
+        run=("vvp", "-n", "{built}/main.vvp"), version=("vvp", "-V"), names="systemverilog sv iverilog", tags="v",
     ),
 )  # fmt: skip
