@@ -2,10 +2,10 @@
 
     python benchmarks/compat_clients.py --checkouts DIR [--only verl,slime] [--faults]
 
-DIR holds checkouts named verl, ROLL, SkyRL, ScaleBox, OpenRLHF, slime, open-instruct, open-r1, code-judge and Gym (NeMo Gym);
-SandboxFusion's client is its package, which the tests install. A checkout that is missing is named and left out; nothing of
-them is part of this project. What a client's file imports beyond its needs (torch, ray, …) is replaced by stand-ins, so that
-no GPU stack has to be installed.
+DIR holds checkouts named verl, ROLL, SkyRL, ScaleBox, OpenRLHF, slime, open-instruct, open-r1 and code-judge, and in
+nemo-gym-venv a virtual environment with the package `nemo-gym`; SandboxFusion's client is its package, which the tests install.
+What is missing is named and left out; nothing of them is part of this project. What a client's file imports beyond its needs
+(torch, ray, …) is replaced by stand-ins, so that no GPU stack has to be installed.
 
 Without --faults: a right, a wrong, a failing and a looping program, and the reward that each client computes from the
 service's answers; the same in C++ for the clients that send it, where the service has it
@@ -23,6 +23,7 @@ import json
 import logging
 import os
 import pickle
+import subprocess
 import sys
 import tempfile
 import threading
@@ -253,17 +254,16 @@ def code_judge(checkout: Path, url: str) -> Callable[[str], Any]:
     return reward
 
 
-def nemo_gym(checkout: Path, url: str) -> Callable[[str], Any]:
-    """The collector's own models need the whole of NeMo Gym; its rule is: raise for a status, then read the reward."""
-    del checkout
+def nemo_gym(python: Path, url: str) -> Callable[[str], Any]:
+    """Its rollout collection with its agent, in the interpreter that has the package."""
 
     def reward(program: str) -> Any:
-        output = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": fenced(program)}]}]
-        tests = {"inputs": [i for i, _ in CASES], "outputs": [o for _, o in CASES], "fn_name": None}
-        row = {"responses_create_params": {"input": "Twice?"}, "response": {"output": output}}
-        response = requests.post(f"{url}/verify", json=row | {"verifier_metadata": {"unit_tests": tests}}, timeout=180)
-        response.raise_for_status()
-        return response.json()["reward"]
+        command = [python, Path(__file__).with_name("compat_nemo_gym.py"), url, program]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
+        if done.returncode:
+            raise RuntimeError(done.stderr[-500:])
+        said = json.loads(done.stdout.rstrip().rpartition("\n")[2])
+        return said.get("raises") or f"{said['reward']:g} (aggregated: {said['aggregated']['mean/reward']:g})"
 
     return reward
 
@@ -280,7 +280,7 @@ CLIENTS: dict[str, tuple[str, Client]] = {
     "open-r1": ("open-r1", open_r1),
     "piston": ("open-r1", piston),
     "code-judge": ("code-judge", code_judge),
-    "NeMo Gym": ("Gym", nemo_gym),
+    "NeMo Gym": ("nemo-gym-venv/bin/python", nemo_gym),
 }
 
 
@@ -308,9 +308,9 @@ def main() -> None:
     parser.add_argument("--faults", nargs="?", const=",".join(FAULTS), help=f"some of {', '.join(FAULTS)}; all of them without")
     options = parser.parse_args()
     names = [n for n in CLIENTS if n in options.only.split(",")]
-    present = [n for n in names if (options.checkouts / CLIENTS[n][0]).is_dir()]
+    present = [n for n in names if (options.checkouts / CLIENTS[n][0]).exists()]
     for name in sorted(set(names) - set(present)):
-        print(f"{name}: LEFT OUT, no checkout at {options.checkouts / CLIENTS[name][0]}")
+        print(f"{name}: LEFT OUT, nothing at {options.checkouts / CLIENTS[name][0]}")
     if not options.faults:
         with service() as url:
             wait_for_code(url)
