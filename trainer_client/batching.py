@@ -328,7 +328,7 @@ def stats_of(rewards: Sequence[float | None], passed: int) -> GroupStats:
 
 
 def result_of(view: View) -> GroupResult:
-    """The group's result: verdict i answers completion i. Every slot must be filled."""
+    """The group's result: verdict i answers completion i. Every slot must be filled; equal completions share a row."""
     specs = view.job.specs
     verdicts = []
     rewards = []

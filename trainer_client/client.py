@@ -33,6 +33,7 @@ from trainer_client.batching import (
     jobs_of,
     make_views,
     missing_pieces,
+    result_of,
     total_work,
 )
 from trainer_client.cache import VerdictCache, spec_key
@@ -223,7 +224,7 @@ class VerifierClient:
         # After the caller has its results, and before the next call of anybody's begins.
         asyncio.get_running_loop().call_later(0, self._keep, jobs)
         self._answer(jobs)  # what came from the cache alone; the others have their results
-        return [view.result for view in views if view.result is not None]
+        return [view.result or result_of(view) for view in views]  # never fewer: an empty slot would raise
 
     async def _send_all(self, sender: Sender, jobs: list[Job]) -> None:
         pieces = [piece for job in jobs for piece in missing_pieces(job, job.items.values())]

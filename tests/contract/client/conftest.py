@@ -43,6 +43,7 @@ class Service:
             if self.process.poll() is not None:
                 break
             time.sleep(0.1)
+        self.kill()
         pytest.fail(f"the service did not come up on {self.url}")
 
     def kill(self) -> None:
