@@ -61,13 +61,13 @@ COMPILED = (
              "-d", ".", "{file}"),
             JVM_MAIN,
         ),
-        run=JVM_RUN, version=("java", "--version"), memory_extra_mb=128, time_extra_s=0.5, processes_extra=32, sparse=True,
+        run=JVM_RUN, version=("java", "--version"), memory_extra_mb=128, time_extra_s=0.25, processes_extra=32, sparse=True,
         out_of_memory="OutOfMemoryError",
     ),
     Language(
         "javascript", "JavaScript (Node)", "compiled", "nodejs", "main.js",
         run=("node", "--max-old-space-size={memory_mb}", "--stack-size=50000", "{built}/main.js"), version=("node", "--version"),
-        names="js node nodejs node-javascript", memory_extra_mb=96, processes_extra=16, sparse=True,
+        names="js node nodejs node-javascript", memory_extra_mb=96, time_extra_s=0.25, processes_extra=16, sparse=True,
         out_of_memory="JavaScript heap out of memory",
     ),
     Language(
@@ -77,7 +77,7 @@ COMPILED = (
              "--outfile=main.js"),
         ),
         run=("node", "--max-old-space-size={memory_mb}", "--stack-size=50000", "{built}/main.js"),
-        version=("esbuild", "--version"), names="ts", memory_extra_mb=96, processes_extra=16, sparse=True,
+        version=("esbuild", "--version"), names="ts", memory_extra_mb=96, time_extra_s=0.25, processes_extra=16, sparse=True,
         out_of_memory="JavaScript heap out of memory",
     ),
     Language(

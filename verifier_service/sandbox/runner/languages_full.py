@@ -52,7 +52,7 @@ FULL: tuple[Language, ...] = (
         "coffeescript", "CoffeeScript", "full", "coffeescript", "main.coffee",
         compile=(("coffee", "--compile", "--bare", "--no-header", "main.coffee"),),
         run=("node", "--max-old-space-size={memory_mb}", "--stack-size=50000", "{built}/main.js"),
-        version=("coffee", "--version"), names="coffee", memory_extra_mb=96, processes_extra=16, sparse=True,
+        version=("coffee", "--version"), names="coffee", memory_extra_mb=96, time_extra_s=0.25, processes_extra=16, sparse=True,
         out_of_memory="JavaScript heap out of memory",
     ),
     Language(
@@ -100,7 +100,7 @@ FULL: tuple[Language, ...] = (
     Language(
         "groovy", "Groovy", "full", "groovy", "main.groovy",
         run=(*_JAVA, *_HEAP, "-cp", f"{_JARS}groovy-all.jar", "groovy.ui.GroovyMain", "{built}/main.groovy"),
-        version=("groovy", "--version"), memory_extra_mb=128, time_extra_s=1.5, processes_extra=32, sparse=True,
+        version=("groovy", "--version"), memory_extra_mb=128, time_extra_s=1.0, processes_extra=32, sparse=True,
         out_of_memory="OutOfMemoryError",
     ),
     Language(
@@ -117,7 +117,7 @@ FULL: tuple[Language, ...] = (
             (*JVM_MAIN, f"{_JARS}kotlin-stdlib.jar"),
         ),
         run=JVM_RUN, version=("kotlinc", "-version"), names="kt kts kotlin_script",
-        memory_extra_mb=128, time_extra_s=0.5, processes_extra=32, sparse=True,
+        memory_extra_mb=128, time_extra_s=0.25, processes_extra=32, sparse=True,
         out_of_memory="OutOfMemoryError",
     ),
     Language(
@@ -144,7 +144,8 @@ FULL: tuple[Language, ...] = (
     ),
     Language(
         "php", "PHP", "full", "php-cli php-mbstring php-bcmath php-gmp", "main.php",
-        run=("php", "-d", "memory_limit={memory_mb}M", "-d", "display_errors=stderr", "-d", "zend.max_allowed_stack_size=-1",
+        run=("php", "-d", "memory_limit={memory_mb}M", "-d", "display_errors=stderr", "-d", "log_errors=0",
+             "-d", "zend.max_allowed_stack_size=-1",
              "{built}/main.php"),
         version=("php", "--version"),
         out_of_memory="Allowed memory size of",
@@ -158,7 +159,7 @@ FULL: tuple[Language, ...] = (
     Language(
         "pypy", "Python (PyPy)", "full", "pypy3", "main.py",
         run=("pypy3", "{built}/main.py"), version=("pypy3", "-c", "import platform; print(platform.python_version())"),
-        tags="python py python3 py3 pypy3", memory_extra_mb=64,
+        tags="python py python3 py3 pypy3", memory_extra_mb=64, time_extra_s=0.25,
     ),
     Language(
         "r", "R", "full", "r-base-core", "main.R",
@@ -168,17 +169,17 @@ FULL: tuple[Language, ...] = (
     Language(
         "racket", "Racket", "full", "racket", "main.rkt",
         run=("racket", "{built}/main.rkt"), version=("racket", "--version"), names="rkt",
-        memory_extra_mb=128, time_extra_s=0.5,
+        memory_extra_mb=144, time_extra_s=1.0,
     ),
     Language(
         "raku", "Raku", "full", "raku", "main.raku",
         run=("raku", "{built}/main.raku"), version=("raku", "--version"), names="perl6 rakudo",
-        memory_extra_mb=96, time_extra_s=0.5, processes_extra=8, sparse=True,
+        memory_extra_mb=144, time_extra_s=1.0, processes_extra=8, sparse=True,
     ),
     Language(
         "ruby", "Ruby", "full", "ruby", "main.rb",
         run=("ruby", "{built}/main.rb"), version=("ruby", "--version"), names="rb",
-        environment=(("RUBY_THREAD_VM_STACK_SIZE", "67108864"),), memory_extra_mb=32, processes_extra=4,
+        environment=(("RUBY_THREAD_VM_STACK_SIZE", "67108864"),), memory_extra_mb=80, time_extra_s=0.25, processes_extra=4,
     ),
     Language(
         "scala", "Scala", "full", "scala openjdk-21-jdk-headless", "main.scala",

@@ -1,0 +1,12 @@
+(defun depth (n) (if (zerop n) 0 (1+ (depth (1- n)))))
+
+(let ((mode (read-line)))
+  (cond ((string= mode "hello") (format t "héllo, wörld ✓~%"))
+        ((string= mode "sum")
+         (format t "~d~%" (loop for n = (read *standard-input* nil nil) while n sum n)))
+        ((string= mode "crash") (error "crashed"))
+        ((string= mode "loop") (loop))
+        ((string= mode "deep") (format t "~d~%" (depth 100000)))
+        ((string= mode "hog")
+         (let ((held nil))
+           (loop (push (make-array 1000000 :element-type '(unsigned-byte 8) :initial-element 1) held))))))

@@ -1,0 +1,1 @@
+SELECT coalesce(sum(number), 0) FROM numbers;
