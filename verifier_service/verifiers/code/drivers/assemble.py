@@ -10,12 +10,15 @@ import json
 import re
 from collections.abc import Callable
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from verifier_service.verifiers.code.drivers.text import depth_at, parentheses, skeleton
 
 NODES = ("ListNode", "TreeNode")
+MOST_CLASSES = 200  # that are searched for the entry point
+MOST_ENTRIES = 20  # functions of the entry point's name that are looked at
 
 
 class Call(NamedTuple):
@@ -55,26 +58,32 @@ _CPP_NODES = {
 # Global names of <math.h> that a submission may use for its own variables, if it doesn't include that.
 _CPP_TAKEN = re.compile(r"\b[jy][01n]\b")
 _CPP_OF_STD = re.compile(
-    r"(?<![\w:.>])(?:vector|string|map|set|multiset|multimap|pair|tuple|unordered_map|unordered_set|queue|deque|stack"
-    r"|priority_queue|optional|array|list|bitset|function|cout|cin)\b(?!\s*(?:[;,=)]|\())"
-    r"|(?<![\w:.>])(?:max|min|sort|swap|reverse|to_string|stoi|accumulate|make_pair|gcd|lower_bound|upper_bound)\s*\("
+    r"(?<![\w:.>])(?:(?:vector|map|set|multiset|multimap|pair|tuple|unordered_map|unordered_set|queue|deque|stack|priority_queue"
+    r"|optional|array|list|bitset|function)\s*+<|string\s*+[^\s\w;,=]|string\s++\w|(?:cout|cin|cerr)\s*+(?:<<|>>|\.))"
 )
+_CPP_CALLS = ("max", "min", "sort", "swap", "reverse", "to_string", "stoi", "accumulate", "make_pair", "gcd", "lower_bound")
+
+
+def _cpp_wants_std(bare: str) -> bool:
+    """Whether it can't compile without `using namespace std`, which it hasn't; then that can't spoil it."""
+    if re.search(r"\busing\s++(?:namespace\s++)?std\b", bare):
+        return False
+    if _CPP_OF_STD.search(bare):
+        return True
+    called = {name for name in _CPP_CALLS if re.search(rf"(?<![\w:.>]){name}\s*+\(", bare)}
+    return any(not re.search(rf"\b(?!return\b|else\b)[A-Za-z_]\w*+[\s&*>]++{name}\s*+\(", bare) for name in called)
 
 
 def _cpp(submission: str, call: Call) -> Assembled:
     bare = skeleton(submission, "cpp")
     lines = []
     # All of the standard library, as its header is precompiled, but where that could take a name of the submission's.
-    if not (re.search(r"^\s*#\s*include", bare, re.MULTILINE) and _CPP_TAKEN.search(bare)):
+    if not (re.search(r"^[ \t]*+#[ \t]*+include", bare, re.MULTILINE) and _CPP_TAKEN.search(bare)):
         lines.append("#include <bits/stdc++.h>\n")
     lines += [_text("driver.hpp"), _text("driver_call.hpp")]
-    if (
-        not re.search(r"\busing\s+namespace\s+std\b", bare)
-        and _CPP_OF_STD.search(bare)
-        and not re.search(r"\busing\s+std\b", bare)
-    ):
+    if _cpp_wants_std(bare):
         lines.append("using namespace std;\n")
-    lines += [_CPP_NODES[name] + "\n" for name in _lacking(bare, r"\b(?:struct|class)\s+NODE\b[^;{}()]*\{")]
+    lines += [_CPP_NODES[name] + "\n" for name in _lacking(bare, r"\b(?:struct|class)\s++NODE\b[^;{}()]{0,200}\{")]
     lines.append('#define main verifier_submission_main\n#include "solution.cpp"\n#undef main\n')
     tail = _text("driver_tail.hpp").replace("ENTRY_POINT", call.entry_point)
     tail = tail.replace("INPLACE_ARG", str(-1 if call.inplace_arg is None else call.inplace_arg))
@@ -90,25 +99,28 @@ _JAVA_NODES = {
     "TreeNode": "class TreeNode { int val; TreeNode left, right; TreeNode() {} TreeNode(int val) { this.val = val; }"
     " TreeNode(int val, TreeNode left, TreeNode right) { this.val = val; this.left = left; this.right = right; } }",
 }
-_JAVA_IMPORTS = "".join(
-    f"import java.{name}.*; " for name in ("util", "util.function", "util.stream", "util.regex", "math", "io", "time", "text")
-)
+_JAVA_PACKAGES = ("util", "util.concurrent", "util.function", "util.regex", "util.stream", "math", "io", "time")
+_JAVA_IMPORTS = "".join(f"import java.{name}.*; " for name in _JAVA_PACKAGES)
 _JAVA_TYPES = re.compile(r"\b(?:class|interface|enum|record)\s+([A-Za-z_$][\w$]*)")
 
 
 def _java(submission: str, call: Call) -> Assembled:
     bare = skeleton(submission, "java")
     names = list(dict.fromkeys(_JAVA_TYPES.findall(bare)))
-    package = re.search(r"^\s*package\s+[\w.]+\s*;", bare, re.MULTILINE)
+    package = re.search(r"^[ \t]*+package\s++[\w.]++\s*+;", bare, re.MULTILINE)
     start = package.end() if package is not None else 0
     if names:
         body = submission[:start] + _JAVA_IMPORTS + submission[start:]
     else:  # methods alone
-        imports = list(re.finditer(r"\bimport\s[^;{}]*;", bare))
+        imports = list(re.finditer(r"\bimport\s[^;{}]{0,300};", bare))
         end = imports[-1].end() if imports else start
         body = f"{submission[:start]}{_JAVA_IMPORTS}{submission[start:end]} class Solution {{ {submission[end:]}\n}}"
         names = ["Solution"]
-    driver = _text("Driver.java").replace("@ENTRY_POINT@", call.entry_point).replace("@CLASSES@", " ".join(names))
+    driver = (
+        (_text("DriverValues.java") + _text("Driver.java"))
+        .replace("@ENTRY_POINT@", call.entry_point)
+        .replace("@CLASSES@", " ".join(names))
+    )
     driver = driver.replace("@INPLACE_ARG@", str(-1 if call.inplace_arg is None else call.inplace_arg))
     nodes = [_JAVA_NODES[name] for name in _lacking(bare, r"\bclass\s+NODE\b")]
     return Assembled("\n".join([body, driver, *nodes]) + "\n")
@@ -148,7 +160,9 @@ def _hint(text: str) -> str:
 def _node_hints(source: str, entry: str) -> tuple[list[str], str]:
     """Which arguments are linked lists or trees, and whether the result is one: by annotations, else JSDoc, else use."""
     bare = skeleton(source, "javascript")
-    found = re.search(rf"\b{entry}\b\s*(?:[:=]\s*(?:async\b\s*)?(?:function\b\s*\w*\s*)?)?(?:<[^()]*>)?\s*\(", bare)
+    found = re.search(
+        rf"\b{entry}\b\s*+(?:[:=]\s*+(?:async\b\s*+)?(?:function\b\s*+\w*+\s*+)?)?(?:<[^()]{{0,200}}>\s*+)?\(", bare
+    )
     if found is None:
         return [], ""
     parts, end = parentheses(bare, found.end() - 1)
@@ -157,8 +171,8 @@ def _node_hints(source: str, entry: str) -> tuple[list[str], str]:
     comment = source.rfind("/**", 0, found.start())
     if not any(hints) and comment >= 0 and "*/" in source[comment : found.start()]:
         notes = source[comment : source.index("*/", comment)]
-        hints = [_hint(kind) for kind in re.findall(r"@param\s*\{([^}\n]*)\}", notes)]
-        returned = re.search(r"@returns?\s*\{([^}\n]*)\}", notes)
+        hints = [_hint(kind) for kind in re.findall(r"@param\s*+\{([^}\n]{0,200})\}", notes)]
+        returned = re.search(r"@returns?\s*+\{([^}\n]{0,200})\}", notes)
         result = _hint(returned[1]) if returned is not None else result
     if not any(hints):
         hints = [_guess(part.strip(), bare) for part in parts]
@@ -196,15 +210,15 @@ def _go(submission: str, call: Call) -> Assembled:
     start += "".join(f'import "{path}"; ' for path in _GO_USUAL if _go_lacks(submission, bare, path))
     package = re.search(r"^[ \t]*(package[ \t]+\w+[ \t]*;?)", bare, re.MULTILINE)
     changes = [(package.start(1), package.end(1), start) if package is not None else (0, 0, start)]
-    changes += [(*main.span(1), "verifierSubmissionMain") for main in re.finditer(r"^func\s+(main)\s*\(", bare, re.MULTILINE)]
+    changes += [(*main.span(1), "verifierSubmissionMain") for main in re.finditer(r"^func\s++(main)\s*+\(", bare, re.MULTILINE)]
     added = [_GO_NODES[name] for name in _lacking(bare, r"\btype\s+NODE\s")]
     callee = entry
-    if re.search(rf"^func\s*\(\s*(?:\w+\s+)?\*?\s*Solution\s*\)\s*{entry}\s*\(", bare, re.MULTILINE):
+    if re.search(rf"^func\s*+\(\s*+(?:\w++\s++)?\*?\s*+Solution\s*+\)\s*+{entry}\s*+\(", bare, re.MULTILINE):
         callee = f"(&Solution{{}}).{entry}"
         added += [] if re.search(r"\btype\s+Solution\b", bare) else ["type Solution struct{}"]
     inplace = str(-1 if call.inplace_arg is None else call.inplace_arg)
     driver = _text("driver.go").replace("CALLEE", callee).replace("INPLACE_ARG", inplace)
-    return Assembled("\n".join([_changed(submission, changes), *added, driver]))
+    return Assembled("\n".join([_changed(submission, changes), *added, driver, _text("driver_values.go")]))
 
 
 def _go_lacks(submission: str, bare: str, path: str) -> bool:
@@ -213,7 +227,7 @@ def _go_lacks(submission: str, bare: str, path: str) -> bool:
     if not re.search(rf"(?<![\w.]){name}\.[A-Z]", bare) or f'"{path}"' in submission:
         return False
     return not re.search(
-        rf"\b(?:{name}\s*(?:,\s*\w+\s*)*:=|(?:var|func|type|const)\s+{name}\b|{name}\s+[*\[\]]*\w+\s*[,)])", bare
+        rf"\b(?:{name}\s*+(?:,\s*+\w++\s*+){{0,8}}:=|(?:var|func|type|const)\s++{name}\b|{name}\s++[*\[\]]*+\w++\s*+[,)])", bare
     )
 
 
@@ -233,22 +247,23 @@ _RUST_NODES = {
     " pub left: Option<std::rc::Rc<std::cell::RefCell<TreeNode>>>, pub right: Option<std::rc::Rc<std::cell::RefCell<TreeNode>>> }"
     " impl TreeNode { #[inline] #[allow(dead_code)] pub fn new(val: i32) -> Self { TreeNode { val, left: None, right: None } } }",
 }
-_RUST_STRICT = re.compile(r"#!\[\s*(?:deny|forbid)\b[^\]]*\]")
+_RUST_STRICT = re.compile(r"#!\[\s*+(?:deny|forbid)\b[^\]]{0,500}\]")
 
 
 def _rust(submission: str, call: Call) -> Assembled:
     bare = skeleton(submission, "rust")
-    changes = [(*main.span(1), "verifier_submission_main") for main in re.finditer(r"\bfn\s+(main)\s*\(", bare)]
+    changes = [(*main.span(1), "verifier_submission_main") for main in re.finditer(r"\bfn\s++(main)\s*+\(", bare)]
     changes += [(*strict.span(), " " * len(strict[0])) for strict in _RUST_STRICT.finditer(bare)]
     added = [_RUST_NODES[name] for name in _lacking(bare, r"\bstruct\s+NODE\b")]
     driver = [_text("driver.rs"), _text("driver_call.rs")]
     driver += [_text(file) for name, file in (("ListNode", "driver_list.rs"), ("TreeNode", "driver_tree.rs")) if name in bare]
-    entries = list(re.finditer(rf"\bfn\s+{call.entry_point}\s*(?:<[^()]*>\s*)?\(", bare))
+    found = re.finditer(rf"\bfn\s++{call.entry_point}\s*+(?:<[^()]{{0,200}}>\s*+)?\(", bare)
+    entries = list(islice(found, MOST_ENTRIES))
     callee = call.entry_point
     if entries and not any(depth_at(bare, entry.start()) == 0 for entry in entries):
         callee = f"Solution::{callee}"
         added += [] if re.search(r"\bstruct\s+Solution\b", bare) else ["struct Solution;"]
-        if re.match(r"\s*&?\s*(?:'\w+\s+)?(?:mut\s+)?self\b", bare[entries[0].end() :]):
+        if re.compile(r"\s*+&?\s*+(?:'\w++\s++)?(?:mut\s++)?self\b").match(bare, entries[0].end()):
             driver.append(_rust_receiver(bare))
     inplace = "None" if call.inplace_arg is None else f"Some({call.inplace_arg})"
     main = f"fn main() {{\n    verifier_driver::serve({callee}, {inplace})\n}}\n"

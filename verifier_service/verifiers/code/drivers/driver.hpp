@@ -350,11 +350,6 @@ template <class N> N* make_node(Reader& in) {
     }
 }
 
-template <class T> std::map<const T*, std::size_t>& lengths() {
-    static std::map<const T*, std::size_t> known;
-    return known;
-}
-
 template <class N> struct From<N*, std::enable_if_t<is_list<N>::value && !is_tree<N>::value>> {
     static N* read(Reader& in) {
         if (in.take_word("null")) return nullptr;
@@ -386,16 +381,6 @@ template <class N> struct From<N*, std::enable_if_t<is_tree<N>::value>> {
             if (node) nodes.push_back(node);
         });
         return nodes.empty() ? nullptr : nodes[0];
-    }
-};
-
-template <class T> struct From<T*, std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, char>>> {
-    static T* read(Reader& in) {  // a C array; its length is an argument of its own
-        auto values = verifier_driver::read<std::deque<T>>(in);
-        T* out = new T[values.size() + 1]();
-        std::copy(values.begin(), values.end(), out);
-        lengths<T>()[out] = values.size();
-        return out;
     }
 };
 

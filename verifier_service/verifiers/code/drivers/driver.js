@@ -203,7 +203,7 @@ async function load(file, task) {
     run = vm.compileFunction(text, ["exports", "require", "module", "__filename", "__dirname"], { filename: file });
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    if (!OF_MODULES.test(error.message)) giveUp("compile", String(error.stack).split("\n    at ")[0]);
+    if (!OF_MODULES.test(error.message)) giveUp("compile", `${String(error.stack).split("\n")[0]} ${error}`);
     return loadModule(source, task);
   }
   const requiring = Object.assign((name) => require(name), { main: module, cache: require.cache, resolve: require.resolve });

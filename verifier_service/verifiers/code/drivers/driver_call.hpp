@@ -2,6 +2,23 @@
 
 namespace verifier_driver {
 
+// ---- C arrays; the length is an argument of its own
+
+template <class T> std::map<const T*, std::size_t>& lengths() {
+    static std::map<const T*, std::size_t> known;
+    return known;
+}
+
+template <class T> struct From<T*, std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, char>>> {
+    static T* read(Reader& in) {
+        auto values = verifier_driver::read<std::deque<T>>(in);
+        T* out = new T[values.size() + 1]();
+        std::copy(values.begin(), values.end(), out);
+        lengths<T>()[out] = values.size();
+        return out;
+    }
+};
+
 // ---- results
 
 template <class T, class = void> struct To {

@@ -1,4 +1,65 @@
 
+    /// What may be the key of a map: JSON has no keys but strings.
+    pub trait Key: Sized {
+        fn name(&self) -> String;
+        fn of(name: String) -> Fit<Self>;
+    }
+
+    impl Key for String {
+        fn name(&self) -> String {
+            self.clone()
+        }
+        fn of(name: String) -> Fit<Self> {
+            Ok(name)
+        }
+    }
+
+    impl Key for &'static str {
+        fn name(&self) -> String {
+            self.to_string()
+        }
+        fn of(name: String) -> Fit<Self> {
+            Ok(Box::leak(name.into_boxed_str()))
+        }
+    }
+
+    impl Key for char {
+        fn name(&self) -> String {
+            self.to_string()
+        }
+        fn of(name: String) -> Fit<Self> {
+            Self::given(Json::Text(name))
+        }
+    }
+
+    macro_rules! maps {
+        ($($kind:ident: $($bound:path),*;)*) => {$(
+            impl<K: Key $(+ $bound)*, V: Given> Given for $kind<K, V> {
+                fn given(json: Json) -> Fit<Self> {
+                    match json {
+                        Json::Object(items) => items.into_iter().map(|(name, item)| Ok((K::of(name)?, V::given(item)?))).collect(),
+                        _ => unfit("a map"),
+                    }
+                }
+            }
+            impl<K: Key, V: Written> Written for $kind<K, V> {
+                fn written(&self, out: &mut String) {
+                    out.push('{');
+                    for (index, (name, value)) in self.iter().enumerate() {
+                        if index > 0 {
+                            out.push(',');
+                        }
+                        name.name().written(out);
+                        out.push(':');
+                        value.written(out);
+                    }
+                    out.push('}');
+                }
+            }
+        )*};
+    }
+    maps!(HashMap: Eq, ::std::hash::Hash; BTreeMap: Ord;);
+
     // ---- results
 
     pub trait Written {
