@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from verifier_service.sandbox.fake import FakeBackend, ended
 from verifier_service.settings import Settings
 
 
@@ -201,3 +202,25 @@ async def test_a_sandbox_that_comes_back_in_time_is_no_error(service_with: Any, 
 
 async def test_ping(service: Any) -> None:
     assert (await service.http.get("/v1/ping")).json() == "pong"
+
+
+@pytest.mark.parametrize(("wanted", "status", "code"), [(2, "Success", 0), (3, "Failed", 1)])
+async def test_pytest_passes_when_its_tests_do(service: Any, wanted: int, status: str, code: int) -> None:
+    source = f"def f(x):\n    return x + 1\n\ndef test_f():\n    assert f(1) == {wanted}"
+    got = await answer(service, source, language="pytest", run_timeout=60)
+    assert (got["status"], got["run_result"]["return_code"]) == (status, code)
+    assert ("1 passed" if code == 0 else "1 failed") in got["run_result"]["stdout"]
+
+
+async def test_files_come_out_of_a_pytest_run_too(service: Any) -> None:
+    source = "def test_f():\n    with open('out', 'w') as file:\n        file.write('ab')"
+    got = await answer(service, source, language="pytest", run_timeout=60, fetch_files=["out"])
+    assert (got["status"], got["files"]) == ("Success", {"out": "YWI="})
+
+
+async def test_where_there_is_no_pytest_its_language_is_refused(service_with: Any) -> None:
+    backend = FakeBackend(lambda program, stdin, limits: ended(exit_code=1, stderr=b"ModuleNotFoundError"))
+    async with service_with(Settings(math_workers=1), backend) as service:
+        response = await service.http.post("/run_code", json=body("def test_f(): pass", language="pytest"))
+    assert response.status_code == 422
+    assert [program.source for program in backend.programs] == ["import pytest"]
