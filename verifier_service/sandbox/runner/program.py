@@ -113,6 +113,11 @@ _LOOKS_AT_ITSELF = (b"__file__", b"argv", b"inspect", b"solution", b"spawn", b"f
 _SPEAKS_AT_THE_END = (b"__del__", b"yield", b"open(", b"weakref", b"IOWrapper", b"Buffered", b"FileIO", b"finally", b"with ")
 
 
+def speaks_at_the_end(source: bytes) -> bool:
+    """Whether objects of this program may say or write something as they go."""
+    return any(word in source for word in _SPEAKS_AT_THE_END)
+
+
 def run_main(code: CodeType, source: bytes, args: list[str]) -> None:
     """Run the code as the main module and end the process. Never returns."""
     main = ModuleType("__main__")
@@ -130,7 +135,7 @@ def run_main(code: CodeType, source: bytes, args: list[str]) -> None:
         status = _exit_status(leaving)
     except BaseException as error:
         status = report_error(error, source)
-    finish(main, status, any(word in source for word in _SPEAKS_AT_THE_END))
+    finish(main, status, speaks_at_the_end(source))
 
 
 def _exit_status(leaving: SystemExit) -> int:

@@ -56,7 +56,7 @@ _NOTICES = (
 
 def catch_up(source: bytes) -> None:
     """In a child: do what the held hooks would have done, if its program could tell the difference."""
-    if not any(word in source for word in _NOTICES):
+    if not held_hooks or not any(word in source for word in _NOTICES):
         return
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:  # imported by the zygote, it would draw the same numbers for every program
@@ -66,6 +66,7 @@ def catch_up(source: bytes) -> None:
         after = hooks.get("after_in_child")
         if after is not None:
             after()
+    held_hooks.clear()
 
 
 def settle() -> None:
@@ -88,7 +89,8 @@ def _fill_pools() -> list[object]:
 
 
 def _immortalise(word_at: Callable[[int], Any]) -> None:
-    """Set the reference count of every object reachable from the collector's to the immortal one."""
+    """Set the reference count of every object reachable from the collector's to the immortal one. What is immortal
+    already is left alone: writing even the same would copy a page that is shared with the parent."""
     for holder in gc.get_objects():
         word_at(id(holder)).value = _IMMORTAL
         for held in gc.get_referents(holder):
@@ -97,7 +99,10 @@ def _immortalise(word_at: Callable[[int], Any]) -> None:
 
 
 def _immortal_leaf(word_at: Callable[[int], Any], leaf: Any, depth: int) -> None:
-    word_at(id(leaf)).value = _IMMORTAL
+    count = word_at(id(leaf))
+    if count.value == _IMMORTAL:
+        return
+    count.value = _IMMORTAL
     if depth > 8:
         return
     if isinstance(leaf, CodeType):

@@ -246,8 +246,10 @@ class Watcher:
         cpu_s, tasks = self.cgroup.cpu_s(), self.cgroup.tasks()
         if self.cpu is None:
             self.cpu = cpu_s
-        if len(self.children) == 1 and cpu_s is not None and self.cpu is not None and tasks is not None:
-            return cpu_s - self.cpu, tasks - self.rest, None
+        if cpu_s is not None and self.cpu is not None and tasks is not None:
+            limits, used_s, grown = child.limits, cpu_s - self.cpu, tasks - self.rest
+            if len(self.children) == 1 or (used_s <= limits.cpu_time_s and grown < limits.processes):
+                return used_s, grown, None  # of a pair's two ends together: no need to ask which is whose
         if self.inherited_bytes < 0:
             self.inherited_bytes = procs.own_memory(child.zygote.pid)
         shared = child.uid == SELF

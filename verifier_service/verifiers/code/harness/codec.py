@@ -15,9 +15,7 @@ import collections
 import datetime
 import decimal
 import fractions
-import pathlib
 import sys
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -68,7 +66,7 @@ class Encoder:
             return value if -SMALL_INT < value < SMALL_INT else ["i", hex(value)]
         if depth >= MAX_DEPTH:
             raise TooLarge("nested too deeply")
-        encode = _ENCODERS.get(kind)
+        encode = _ENCODERS.get(kind) or _late_encoder(kind)
         if encode is None:
             array = self._array(value, kind, depth)
             return self.export(value, self) if array is ABSENT else array
@@ -262,13 +260,35 @@ _ENCODERS: dict[Any, Callable[[Encoder, Any, int], Any]] = {
     datetime.time: _encode_moment,
     datetime.datetime: _encode_moment,
     datetime.timedelta: lambda e, v, d: ["timedelta", v.days, v.seconds, v.microseconds],
-    uuid.UUID: lambda e, v, d: ["UUID", v.hex],
-    pathlib.PosixPath: lambda e, v, d: ["Path", str(v)],
     collections.deque: lambda e, v, d: ["deque", v.maxlen, e.items(v, d)],
     collections.OrderedDict: lambda e, v, d: ["od", _flat_pairs(e, v, d)],
     collections.Counter: lambda e, v, d: ["counter", _flat_pairs(e, v, d)],
     collections.defaultdict: _encode_default,
 }
+
+
+# Of modules that are not loaded for everybody: (module, how it is encoded), by the type's name.
+_LATE: dict[str, tuple[str, Callable[[Encoder, Any, int], Any]]] = {
+    "UUID": ("uuid", lambda e, v, d: ["UUID", v.hex]),
+    "PosixPath": ("pathlib", lambda e, v, d: ["Path", str(v)]),
+}
+
+
+def _late_encoder(kind: type) -> Callable[[Encoder, Any, int], Any] | None:
+    module, encode = _LATE.get(kind.__name__, ("", None))
+    return encode if encode is not None and getattr(sys.modules.get(module), kind.__name__, None) is kind else None
+
+
+def _decode_uuid(decoder: Decoder, text: str) -> Any:
+    import uuid
+
+    return uuid.UUID(text)
+
+
+def _decode_path(decoder: Decoder, text: str) -> Any:
+    import pathlib
+
+    return pathlib.Path(text)
 
 
 def _put(mapping: dict[Any, Any], pairs: list[tuple[Any, Any]]) -> None:
@@ -344,8 +364,8 @@ _DECODERS: dict[str, Callable[..., Any]] = {
     "time": lambda d, fields, offset: _decode_moment(datetime.time, fields, offset),
     "datetime": lambda d, fields, offset: _decode_moment(datetime.datetime, fields, offset),
     "timedelta": lambda d, days, seconds, micros: datetime.timedelta(days, seconds, micros),
-    "UUID": lambda d, text: uuid.UUID(text),
-    "Path": lambda d, text: pathlib.Path(text),
+    "UUID": _decode_uuid,
+    "Path": _decode_path,
     "deque": lambda d, maxlen, nodes: _filled(d, collections.deque(maxlen=maxlen), nodes),
     "od": lambda d, nodes: _filled(d, collections.OrderedDict(), nodes),
     "counter": lambda d, nodes: _filled(d, collections.Counter(), nodes),

@@ -98,8 +98,14 @@ def named_global(value: Any) -> tuple[str, str] | None:
     return (module, name) if found is value else None
 
 
+def catch_up() -> None:
+    """The sandbox puts something here that is to be called before what may tell one fork of a zygote from another, as
+    drawing random numbers would."""
+
+
 def find_global(module: Any, name: Any) -> Any:
     """The reverse of `named_global`, at the submission's end."""
+    catch_up()
     found: Any = __import__(str(module), fromlist=["_"])
     for part in str(name).split("."):
         found = getattr(found, part)

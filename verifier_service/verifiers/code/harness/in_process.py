@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from verifier_service.verifiers.code.harness.asserts import AssertRun
+from verifier_service.verifiers.code.harness.described import catch_up
 from verifier_service.verifiers.code.harness.peer import Peer
 from verifier_service.verifiers.code.harness.submission_side import MODULE, Submission
 from verifier_service.verifiers.code.harness.task_code import BadTask
@@ -20,6 +21,7 @@ class TestingSubmission(Submission):
 
     def do_run_tests(self, peer: Peer, code: str, entry_point: str | None, stop: bool) -> Any:
         """The judge's frames, as lists of pairs."""
+        catch_up()
         frames: list[dict[str, Any]] = []
         try:
             run = AssertRun(code, entry_point, self, IN_PROCESS_TEST_MODULE)

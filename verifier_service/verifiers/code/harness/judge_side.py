@@ -16,10 +16,10 @@ import time
 import types
 from collections.abc import Callable
 from typing import Any
-from unittest.mock import NonCallableMock
 
 from verifier_service.verifiers.code.harness.agree import agrees
 from verifier_service.verifiers.code.harness.asserts import AssertRun
+from verifier_service.verifiers.code.harness.described import catch_up
 from verifier_service.verifiers.code.harness.interactive_judge import judge_conversation
 from verifier_service.verifiers.code.harness.peer import Gone, Peer
 from verifier_service.verifiers.code.harness.proxies import Oversized, Unproxiable, is_remote
@@ -254,7 +254,8 @@ def of_the_test(value: Any) -> bool:
 
 def _attribute(operation: str, owner: Any, name: str, value: Any = None) -> Any:
     public = not name.startswith("_") and (of_the_test(owner) or (isinstance(owner, READERS) and operation == "attr"))
-    if isinstance(owner, NonCallableMock) and hasattr(NonCallableMock, name):
+    mock = sys.modules.get("unittest.mock")
+    if mock is not None and isinstance(owner, mock.NonCallableMock) and hasattr(mock.NonCallableMock, name):
         public = False  # what a mock is asked by the test, such as assert_called_with
     if operation == "setattr" and callable(getattr(type(owner), name, None)):
         public = False  # a method of the test's class
@@ -303,6 +304,7 @@ def judge(payload: bytes, channel_fd: int, emit: Callable[[bytes], None]) -> Non
 
     task = json.loads(payload)
     if task["style"] == "interactive":
+        catch_up()
         judge_conversation(task, channel_fd, report)
         return
     sys.setrecursionlimit(RECURSION_LIMIT)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import enum
 import inspect
 import io
 import itertools
 import os
-import pathlib
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verifier_service.verifiers.code.harness.mini_pytest import Fixture, Mark, Param, Skipped, XFailed
 from verifier_service.verifiers.code.harness.proxies import Unproxiable
+
+if TYPE_CHECKING:
+    import pathlib
 
 SCOPES = ("session", "package", "module", "class")
 
@@ -189,10 +189,16 @@ def _call_item(item: PytestItem) -> None:
             arguments[name] = item.values[name] if name in item.values else _fixture_value(name, item, instance, cleanups)
         result = item.function(instance, **arguments) if parameters[:1] == ["self"] else item.function(**arguments)
         if inspect.iscoroutine(result):
-            asyncio.run(result)
+            _awaited_result(result)
     finally:
         for cleanup in reversed(cleanups):
             cleanup()
+
+
+def _awaited_result(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    import asyncio  # rarely wanted, and much to fork
+
+    return asyncio.run(coroutine)
 
 
 def _set_up_class(item: PytestItem) -> None:
@@ -236,7 +242,7 @@ def _fixture_value(name: str, item: PytestItem, instance: Any, cleanups: list[Ca
         result = next(generator)
         ends.append(lambda: next(generator, None))
     elif inspect.iscoroutine(result):
-        result = asyncio.run(result)
+        result = _awaited_result(result)
     kept[key] = result
     return result
 
@@ -305,6 +311,9 @@ class MonkeyPatch:
 
 
 def _tmp_path(cleanups: list[Callable[[], Any]]) -> pathlib.Path:
+    import pathlib
+    import tempfile
+
     path = pathlib.Path(tempfile.mkdtemp())
     os.chmod(path, 0o777)  # noqa: PTH101, S103 - the submission runs under another uid
     return path

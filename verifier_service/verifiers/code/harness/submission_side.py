@@ -6,7 +6,6 @@ it can forge is its own answers.
 
 from __future__ import annotations
 
-import asyncio
 import bisect
 import builtins
 import collections
@@ -28,11 +27,14 @@ import time
 import traceback
 import types
 import typing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verifier_service.verifiers.code.harness.described import base_value, data_base
 from verifier_service.verifiers.code.harness.nodes import ListNode, Node, TreeNode, from_nodes, node_kind, to_nodes
 from verifier_service.verifiers.code.harness.peer import Peer, PlainResult
+
+if TYPE_CHECKING:
+    import asyncio
 
 MODULE = "solution"
 RECURSION_LIMIT = 20_000
@@ -155,6 +157,8 @@ class Submission:
 
     def do_await(self, peer: Peer, awaitable: Any) -> Any:
         """Run something awaitable to its end."""
+        import asyncio  # rarely wanted, and much to fork
+
         if self.loop is None:
             self.loop = asyncio.new_event_loop()
         return self.loop.run_until_complete(_awaited(awaitable))
