@@ -131,7 +131,7 @@ def test_java_methods_without_a_class_get_one() -> None:
         ("function f(head: ListNode | null, k: number): ListNode | null { return head }", ["ListNode", ""], "ListNode"),
         ("const f = (lists: Array<ListNode | null>): number => 1", ["[ListNode"], ""),
         ("class Solution { f(root: TreeNode, xs: Map<string, number>): number[] { return [] } }", ["TreeNode", ""], ""),
-        ("/** @param {number} k\n * @param {TreeNode} r\n@return {TreeNode[]} */\nf = (k, r) => 1", ["", "TreeNode"], "[TreeNode"),
+        ("/** @param {number} k\n * @param {TreeNode} r\n@return {TreeNode[]} */f = (k, r) => 1", ["", "TreeNode"], "[TreeNode"),
         ("function f(head) { return head.next }", ["ListNode"], "ListNode"),
         ("function f(head) { return head + 1 }", [""], ""),
         ("const f = async (xs) => xs", [""], ""),
