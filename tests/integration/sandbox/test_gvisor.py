@@ -112,8 +112,8 @@ if GVISORS:
 
         async def test_memory_taken_by_many_at_once_ends_the_program_alone(self, inside: DockerBackend) -> None:
             source = (
-                "import os\nfor _ in range(8):\n    if os.fork() == 0:\n        x = bytearray(b'x') * (900 << 20)\n        break\n"
-                "else:\n    os.wait()"
+                "import os\nfor _ in range(8):\n    if os.fork() == 0:\n        x = bytearray(b'x') * (900 << 20)\n"
+                "        break\nelse:\n    os.wait()"
             )
             await expect_ending(inside, source, Ending.MEMORY, wall_time_s=30.0, cpu_time_s=30.0)
             await still_well(inside)
