@@ -26,8 +26,8 @@ from verifier_service.api.compat.bodies import (
     read_as,
     text_of,
 )
-from verifier_service.api.compat.languages import language_of
-from verifier_service.api.compat.stages import TIMED_OUT, is_compiled, stages_of
+from verifier_service.api.compat.languages import COMPILED, language_of
+from verifier_service.api.compat.stages import TIMED_OUT, stages_of
 from verifier_service.api.problems import RequestRefused, problem_response
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import Ending, Limits, ProgramRefused, Termination
@@ -74,7 +74,7 @@ async def run_code(request: Request) -> Response:
     runs: Runs = request.app.state.parts.runs
     asked, _ = await read_as(request, RunCodeRequest)
     run = to_run(asked, runs, settings)
-    deadline = Deadline.after(deadline_s(asked, run.limits, is_compiled(run.language)))
+    deadline = Deadline.after(deadline_s(asked, run.limits, run.language in COMPILED))
     try:
         if _wants_pytest(asked):
             run = await pytest_runs.as_pytest(run, runs, deadline)

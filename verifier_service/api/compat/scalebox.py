@@ -29,9 +29,10 @@ from verifier_protocol import (
 from verifier_service.api.body import parse_json
 from verifier_service.api.compat.bodies import Lenient, check_count, check_length, json_answer, read_as, validated
 from verifier_service.api.compat.grading import Unscored, grade
+from verifier_service.api.compat.languages import COMPILED
 from verifier_service.api.compat.sandbox_fusion import KILLED, plain_language_of, response, step, step_of
 from verifier_service.api.compat.special_judge import judge_all
-from verifier_service.api.compat.stages import COMPILED_WELL, is_compiled
+from verifier_service.api.compat.stages import COMPILED_WELL
 from verifier_service.api.problems import RequestRefused
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault
 from verifier_service.sandbox.contract import ProgramRefused
@@ -178,10 +179,10 @@ def _test(index: int, test: TestResult, language: str) -> dict[str, Any]:
     ran = {Outcome.CORRECT: ("Success", 0), Outcome.INCORRECT: ("Success", 0), Outcome.RUNTIME_ERROR: ("Failed", 1)}
     status, code = ran.get(test.outcome, ("Failed", KILLED))
     out, err = test.stdout_tail.encode(), test.stderr_tail.encode()
-    compiled = step_of(COMPILED_WELL) if is_compiled(language) and test.outcome is not Outcome.NO_ANSWER else None
+    compiled = step_of(COMPILED_WELL) if language in COMPILED and test.outcome is not Outcome.NO_ANSWER else None
     if test.outcome is Outcome.COMPILE_ERROR:
         failed = step("Finished", test.wall_s, 1, out, err)
-        info = response("Failed", "", failed, None) if is_compiled(language) else response("Failed", "", None, failed)
+        info = response("Failed", "", failed, None) if language in COMPILED else response("Failed", "", None, failed)
     elif test.outcome is Outcome.TIME_LIMIT_EXCEEDED:
         info = response("Failed", "", compiled, step("TimeLimitExceeded", test.wall_s, None, out, err))
     else:

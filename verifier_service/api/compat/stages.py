@@ -10,8 +10,8 @@ import signal
 from dataclasses import replace
 from typing import NamedTuple
 
+from verifier_service.api.compat.languages import COMPILED
 from verifier_service.sandbox.contract import Ending, Termination
-from verifier_service.sandbox.runner.languages import LANGUAGES
 
 TIMED_OUT = frozenset({Ending.CPU_TIME, Ending.WALL_TIME})
 COMPILED_WELL = Termination(Ending.EXITED, 0, None, 0.0, 0.0, 0.0, b"", b"")
@@ -27,17 +27,11 @@ class Stages(NamedTuple):
     run: Termination | None
 
 
-def is_compiled(language: str) -> bool:
-    """Whether this language has a compile stage."""
-    row = LANGUAGES.get(language)
-    return row is not None and bool(row.compile)
-
-
 def stages_of(ended: Termination, language: str) -> Stages:
     """An interpreted program that doesn't compile has run, and failed as its interpreter does: with status 1."""
     if ended.ending is not Ending.COMPILE_ERROR:
-        return Stages(COMPILED_WELL if is_compiled(language) else None, ended)
-    if not is_compiled(language):
+        return Stages(COMPILED_WELL if language in COMPILED else None, ended)
+    if language not in COMPILED:
         return Stages(None, replace(ended, ending=Ending.EXITED, exit_code=ended.exit_code or 1))
     if ended.exit_code is not None:
         return Stages(replace(ended, ending=Ending.EXITED, exit_code=ended.exit_code or 1), None)
