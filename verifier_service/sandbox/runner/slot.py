@@ -37,6 +37,8 @@ class _Commands(NamedTuple):
     sparse: bool = False
 
 
+NOT_STARTED = 127  # the status of a command that can't be started, and of no compiler
+
 _COMPILER_ENDS = {
     "cpu_time": "the compiler took too much CPU time",
     "wall_time": "the compiler took too long",
@@ -136,7 +138,7 @@ class Slot:
         finally:
             self.harvest = None
         held = b""
-        if not self.stopped:
+        if not self.stopped and end.exit_code != NOT_STARTED:  # without a BUILT the host knows that this slot has failed
             if end.ending != "exited" or end.exit_code or trouble:
                 message = "".join(f"{line}\n" for line in [*trouble, _COMPILER_ENDS.get(end.ending, "")] if line).encode()
                 told = end._replace(
