@@ -214,21 +214,23 @@ def main() -> None:
     if args.worker is not None:
         worker(args)
         return
-    found = {}
+    first = 0
     for algorithm in ALGORITHMS:
         finished = subprocess.run(
             [sys.executable, __file__, *sys.argv[1:], "--worker", algorithm], stdout=subprocess.PIPE, check=True, text=True
         )
-        found[algorithm] = json.loads(finished.stdout.splitlines()[-1])
-    first = found["ppo"]["peak_bytes"]
-    size = found["ppo"]["parameters"]
-    print(f"{size / 1e6:.1f}M parameters, T = {args.prompt_tokens} + {args.tokens}, micro-batch {args.micro_batch}, float32, CPU")
-    print(f"{'':12}{'peak MiB':>10}{'vs PPO':>9}{'states MiB':>12}{'states vs PPO':>15}{'s/step':>9}")
-    for algorithm, row in found.items():
-        states = STATE_BYTES[algorithm] * size
+        row = json.loads(finished.stdout.splitlines()[-1])
+        peak, size = row["peak_bytes"], row["parameters"]
+        if not first:
+            first = peak
+            lengths = f"T = {args.prompt_tokens} + {args.tokens}, micro-batch {args.micro_batch}"
+            print(f"{size / 1e6:.1f}M parameters, {lengths}, float32, CPU")
+            print(f"{'':12}{'peak MiB':>10}{'vs PPO':>9}{'states MiB':>12}{'states vs PPO':>15}{'s/step':>9}")
+        states = STATE_BYTES[algorithm]
         print(
-            f"{algorithm:12}{row['peak_bytes'] / 2**20:10.0f}{row['peak_bytes'] / first - 1:9.0%}{states / 2**20:12.0f}"
-            f"{STATE_BYTES[algorithm] / STATE_BYTES['ppo'] - 1:15.0%}{row['step_s']:9.1f}"
+            f"{algorithm:12}{peak / 2**20:10.0f}{peak / first - 1:9.0%}{states * size / 2**20:12.0f}"
+            f"{states / STATE_BYTES['ppo'] - 1:15.0%}{row['step_s']:9.1f}",
+            flush=True,
         )
 
 

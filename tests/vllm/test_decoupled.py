@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -79,16 +80,16 @@ def test_after_a_sync_the_servers_logprobs_are_the_trainers(folder: Path, server
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
-    rollout = FolderRollout(server, folder)
     ids = [3, 5, 7, 4, 9, 11, 6]
-    assert rollout.prompt_logprobs(ids) == pytest.approx(logprobs(model, ids), abs=1e-3)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.05 * torch.randn_like(parameter))
-    changed = logprobs(model, ids)
-    assert rollout.prompt_logprobs(ids) != pytest.approx(changed, abs=1e-2)
-    rollout.sync(model)
-    assert rollout.prompt_logprobs(ids) == pytest.approx(changed, abs=1e-3)
+    with closing(FolderRollout(server, folder)) as rollout:
+        assert rollout.prompt_logprobs(ids) == pytest.approx(logprobs(model, ids), abs=1e-3)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(0.05 * torch.randn_like(parameter))
+        changed = logprobs(model, ids)
+        assert rollout.prompt_logprobs(ids) != pytest.approx(changed, abs=1e-2)
+        rollout.sync(model)
+        assert rollout.prompt_logprobs(ids) == pytest.approx(changed, abs=1e-3)
 
 
 def test_trl_trains_on_its_rollouts_and_the_reward_rises(folder: Path, server: str, tmp_path: Path) -> None:
@@ -102,6 +103,7 @@ def test_trl_trains_on_its_rollouts_and_the_reward_rises(folder: Path, server: s
     def sevens(completions: list[str], **_: Any) -> list[float]:
         return [text.count("7") / 8 for text in completions]
 
+    rollout = FolderRollout(server, folder)
     trainer = GRPOTrainer(
         model=str(folder),
         reward_funcs=[sevens],
@@ -122,8 +124,9 @@ def test_trl_trains_on_its_rollouts_and_the_reward_rises(folder: Path, server: s
         ),
         train_dataset=Dataset.from_list([{"prompt": f"{n}+1="} for n in range(9)]),
         processing_class=AutoTokenizer.from_pretrained(folder, padding_side="left"),
-        rollout_func=FolderRollout(server, folder),
+        rollout_func=rollout,
     )
-    trainer.train()
+    with closing(rollout):
+        trainer.train()
     rewards = [entry["reward"] for entry in trainer.state.log_history if "reward" in entry]
     assert sum(rewards[-3:]) / 3 > 2 * sum(rewards[:3]) / 3

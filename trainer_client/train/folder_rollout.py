@@ -47,6 +47,10 @@ class FolderRollout:
             logprobs.append(choice["logprobs"]["token_logprobs"])
         return {"prompt_ids": prompt_ids, "completion_ids": completion_ids, "logprobs": logprobs}
 
+    def close(self) -> None:
+        """Close the connections. It can't be called after that."""
+        self._http.close()
+
     def sync(self, model: Any) -> None:
         """Write the weights, let the server read them. Raises FolderSyncError."""
         if model.config.get_text_config().tie_word_embeddings:
