@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import base64
 import os
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import requests
 from sandbox_fusion import RunCodeRequest, SummaryMapping, run_code, summary_run_code_result
+
+from verifier_service.sandbox import bubblewrap_backend
+from verifier_service.sandbox.contract import Limits, Program, SandboxFault
+from verifier_service.sandbox.select import make_bubblewrap_backend
+from verifier_service.settings import Settings
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.timeout(180)]
 
@@ -185,3 +192,19 @@ def test_pytest_is_a_language_of_sandbox_fusion(url: str, tests: str, summary: s
     got = run_code(RunCodeRequest(code=code, language="pytest", run_timeout=20), endpoint=url, max_attempts=1, client_timeout=60)
     assert summary_run_code_result(got, MAPPING) == summary
     assert ("1 passed" if summary == "AC" else "1 failed") in got.run_result.stdout
+
+
+async def test_a_compiler_that_can_not_be_started_is_no_compile_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = tmp_path / "runner"
+    shutil.copytree(bubblewrap_backend.RUNNER_FOLDER, runner)
+    with (runner / "program.py").open("a") as program:
+        program.write("\n\ndef execute(*_):\n    os.write(2, b'Permission denied: g++')\n    os._exit(127)\n")
+    monkeypatch.setattr(bubblewrap_backend, "RUNNER_FOLDER", runner)
+    backend = make_bubblewrap_backend(Settings(sandbox="bubblewrap", sandbox_slots=1))
+    await backend.start()
+    try:
+        with pytest.raises(SandboxFault, match="compiled"):
+            async with backend.run(Program("cpp", LANGUAGES["cpp"].double), Limits(), deadline_s=60) as execution:
+                assert [termination async for termination in execution] == []
+    finally:
+        await backend.aclose()
