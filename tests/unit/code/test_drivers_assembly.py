@@ -8,7 +8,7 @@ import pytest
 
 from verifier_service.sandbox.runner.languages import LANGUAGES as TABLE
 from verifier_service.verifiers.code.drivers import LANGUAGES, Assembled, Call, assembled
-from verifier_service.verifiers.code.drivers.text import depth_at, parentheses, skeleton
+from verifier_service.verifiers.code.drivers.text import at_top, parentheses, skeleton
 
 CALL = Call("f", None, (1,))
 PLAIN = {
@@ -190,4 +190,27 @@ def test_a_driver_is_put_around_a_hostile_source_in_linear_time(language: str) -
 def test_brackets_are_read_to_their_end() -> None:
     assert parentheses("f(a: Map<b, c>, d = [1, 2]) {", 1) == (["a: Map<b, c>", " d = [1, 2]"], 26)
     assert parentheses("f(a, ", 1) == (["a"], 5)
-    assert depth_at("impl A { fn f() {} }", 9) == 1
+
+
+def test_what_stands_outside_all_braces_is_told_from_what_does_not() -> None:
+    assert not at_top("impl A { fn f() {} }", r"\bfn\s++f\b")
+    assert at_top("impl A { fn f() {} } fn f() {}", r"\bfn\s++f\b")
+
+
+@pytest.mark.parametrize(
+    ("source", "called"),
+    [
+        ("class Solution { public: int f(int x) { return x; } };", "verifier_object->f("),
+        ("class Solution { }; int f(int x) { return x; }", " ::f("),
+        ("int f(int x) { return x; }", " ::f("),
+        ("auto f = [](int x) { return x; };", " ::f("),
+    ],
+)
+def test_functions_are_told_from_methods_whatever_the_library_calls_the_same(source: str, called: str) -> None:
+    assert called in assembled("cpp", source, CALL).source
+
+
+@pytest.mark.parametrize("language", ["cpp", "go", "rust"])
+def test_an_entry_point_may_be_called_main(language: str) -> None:
+    source = PLAIN[language].replace(" f(", " main(")
+    assert re.search("verifier_?submission_?main", assembled(language, source, Call("main", None, (1,))).source, re.IGNORECASE)

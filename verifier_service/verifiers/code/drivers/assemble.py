@@ -10,15 +10,13 @@ import json
 import re
 from collections.abc import Callable
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from verifier_service.verifiers.code.drivers.text import depth_at, parentheses, skeleton
+from verifier_service.verifiers.code.drivers.text import at_top, parentheses, skeleton
 
 NODES = ("ListNode", "TreeNode")
 MOST_CLASSES = 200  # that are searched for the entry point
-MOST_ENTRIES = 20  # functions of the entry point's name that are looked at
 
 
 class Call(NamedTuple):
@@ -85,9 +83,12 @@ def _cpp(submission: str, call: Call) -> Assembled:
         lines.append("using namespace std;\n")
     lines += [_CPP_NODES[name] + "\n" for name in _lacking(bare, r"\b(?:struct|class)\s++NODE\b[^;{}()]{0,200}\{")]
     lines.append('#define main verifier_submission_main\n#include "solution.cpp"\n#undef main\n')
-    tail = _text("driver_tail.hpp").replace("ENTRY_POINT", call.entry_point)
-    tail = tail.replace("INPLACE_ARG", str(-1 if call.inplace_arg is None else call.inplace_arg))
-    lines.append(tail.replace("ARITIES", ", ".join(map(str, call.arities))))
+    entry = "verifier_submission_main" if call.entry_point == "main" else call.entry_point
+    of_class = re.search(r"\b(?:class|struct)\s++Solution\b", bare) and not at_top(bare, rf"\b{call.entry_point}\b\s*+[(=]")
+    lines.append(_text("driver_method.hpp" if of_class else "driver_function.hpp").replace("ENTRY_POINT", entry))
+    how = f"VerifierFind, verifier_driver::VerifierCall, {-1 if call.inplace_arg is None else call.inplace_arg}"
+    arities = f"verifier_driver::Arities<{', '.join(map(str, call.arities))}>()"
+    lines.append(f"void verifier_serve() {{ verifier_driver::serve<verifier_driver::{how}>({arities}); }}\n")
     return Assembled("".join(lines), (("solution.cpp", submission.encode("utf-8", "replace")),))
 
 
@@ -212,7 +213,7 @@ def _go(submission: str, call: Call) -> Assembled:
     changes = [(package.start(1), package.end(1), start) if package is not None else (0, 0, start)]
     changes += [(*main.span(1), "verifierSubmissionMain") for main in re.finditer(r"^func\s++(main)\s*+\(", bare, re.MULTILINE)]
     added = [_GO_NODES[name] for name in _lacking(bare, r"\btype\s+NODE\s")]
-    callee = entry
+    callee = "verifierSubmissionMain" if entry == "main" else entry
     if re.search(rf"^func\s*+\(\s*+(?:\w++\s++)?\*?\s*+Solution\s*+\)\s*+{entry}\s*+\(", bare, re.MULTILINE):
         callee = f"(&Solution{{}}).{entry}"
         added += [] if re.search(r"\btype\s+Solution\b", bare) else ["type Solution struct{}"]
@@ -257,13 +258,13 @@ def _rust(submission: str, call: Call) -> Assembled:
     added = [_RUST_NODES[name] for name in _lacking(bare, r"\bstruct\s+NODE\b")]
     driver = [_text("driver.rs"), _text("driver_call.rs")]
     driver += [_text(file) for name, file in (("ListNode", "driver_list.rs"), ("TreeNode", "driver_tree.rs")) if name in bare]
-    found = re.finditer(rf"\bfn\s++{call.entry_point}\s*+(?:<[^()]{{0,200}}>\s*+)?\(", bare)
-    entries = list(islice(found, MOST_ENTRIES))
-    callee = call.entry_point
-    if entries and not any(depth_at(bare, entry.start()) == 0 for entry in entries):
+    entry = rf"\bfn\s++{call.entry_point}\s*+(?:<[^()]{{0,200}}>\s*+)?\("
+    callee = "verifier_submission_main" if call.entry_point == "main" else call.entry_point
+    method = None if at_top(bare, entry) else re.search(entry, bare)
+    if method is not None:
         callee = f"Solution::{callee}"
         added += [] if re.search(r"\bstruct\s+Solution\b", bare) else ["struct Solution;"]
-        if re.compile(r"\s*+&?\s*+(?:'\w++\s++)?(?:mut\s++)?self\b").match(bare, entries[0].end()):
+        if re.compile(r"\s*+&?\s*+(?:'\w++\s++)?(?:mut\s++)?self\b").match(bare, method.end()):
             driver.append(_rust_receiver(bare))
     inplace = "None" if call.inplace_arg is None else f"Some({call.inplace_arg})"
     main = f"fn main() {{\n    verifier_driver::serve({callee}, {inplace})\n}}\n"

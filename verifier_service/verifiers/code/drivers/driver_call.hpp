@@ -210,7 +210,7 @@ template <class T> struct To<T*, std::enable_if_t<std::is_arithmetic_v<T> && !st
 
 template <int N> using Arity = std::integral_constant<int, N>;
 using Inplace = int;
-using Status = int;
+template <int... N> using Arities = std::integer_sequence<int, N...>;
 struct Absent {};
 struct Here {};
 
@@ -285,12 +285,9 @@ void answer(Reader& in, Call call, std::index_sequence<I...>) {
     report("answer", json);
 }
 
-template <class Find, int N> auto find_function(int) -> decltype(Find::function(Here()));
-template <class Find, int N> auto find_function(long) -> decltype(Find::functions(Arity<N>()));
-template <class Find, int N> Absent find_function(...);
-template <class Find, int N, class S> auto find_method(int) -> decltype(Find::method(Here(), static_cast<S*>(nullptr)));
-template <class Find, int N, class S> auto find_method(long) -> decltype(Find::methods(Arity<N>(), static_cast<S*>(nullptr)));
-template <class Find, int N, class S> Absent find_method(...);
+template <class Find, int N> auto find(int) -> decltype(Find::known(Here()));
+template <class Find, int N> auto find(long) -> decltype(Find::among(Arity<N>()));
+template <class Find, int N> Absent find(...);
 
 template <class Known, int N, Inplace inplace, class Call> void answer_with(Reader& in, Call call) {
     if constexpr (Known::size < N) {
@@ -300,18 +297,11 @@ template <class Known, int N, Inplace inplace, class Call> void answer_with(Read
     }
 }
 
-template <class Find, class CallFunction, template <class> class CallMethod, class S, Inplace inplace, int N>
-void answer_case(Reader& in) {
-    using Function = decltype(find_function<Find, N>(0));
-    using Method = decltype(find_method<Find, N, S>(0));
-    if constexpr (!std::is_same_v<Function, Absent>) {
-        answer_with<Function, N, inplace>(in, CallFunction());
-    } else if constexpr (!std::is_same_v<Method, Absent>) {
-        answer_with<Method, N, inplace>(in, CallMethod<S>{new S()});
-    } else {
-        static_assert(never<Find>, "the submission has no function, nor a public method of class Solution, of the entry point's name"
-                                   " (a template or one of several overloads can't be called)");
-    }
+template <class Find, class Call, Inplace inplace, int N> void answer_case(Reader& in) {
+    using Known = decltype(find<Find, N>(0));
+    static_assert(!std::is_same_v<Known, Absent>,
+                  "the entry point can't be called: it is a template, or its overloads differ in more than their number of parameters");
+    if constexpr (!std::is_same_v<Known, Absent>) answer_with<Known, N, inplace>(in, Call());
 }
 
 inline int count_arguments(Reader in) {
@@ -335,8 +325,7 @@ inline int count_arguments(Reader in) {
 }
 
 // Reads everything, so that the submission finds an empty stdin, and answers line by line.
-template <class Find, class CallFunction, template <class> class CallMethod, class S, Inplace inplace, int... N>
-void serve(std::integer_sequence<int, N...>) {
+template <class Find, class Call, Inplace inplace, int... N> void serve(Arities<N...>) {
     channel = verifier_dup(1);
     auto* input = new std::string();
     char part[1 << 16];
@@ -347,7 +336,7 @@ void serve(std::integer_sequence<int, N...>) {
         const char* stop = std::find(at, end, '\n');
         Reader in{at, stop};
         int given = count_arguments(in);
-        bool known = ((given == N && (answer_case<Find, CallFunction, CallMethod, S, inplace, N>(in), true)) || ...);
+        bool known = ((given == N && (answer_case<Find, Call, inplace, N>(in), true)) || ...);
         if (!known) give_up("failed", "a case has a number of arguments that the driver was not made for");
         ++case_number;
         at = stop + 1;

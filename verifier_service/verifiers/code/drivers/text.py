@@ -32,9 +32,17 @@ def skeleton(source: str, family: str) -> str:
     return _BLANKED[family].sub(lambda found: _NOT_NEWLINE.sub(" ", found[0]), source)
 
 
-def depth_at(bare: str, position: int) -> int:
-    """How many braces are open there, in a skeleton."""
-    return bare.count("{", 0, position) - bare.count("}", 0, position)
+def at_top(bare: str, pattern: str) -> bool:
+    """Whether something in a skeleton stands outside all braces."""
+    depth = 0
+    for found in re.compile(rf"[{{}}]|{pattern}").finditer(bare):
+        if found[0] == "{":
+            depth += 1
+        elif found[0] == "}":
+            depth -= 1
+        elif depth == 0:
+            return True
+    return False
 
 
 def parentheses(bare: str, opening: int) -> tuple[list[str], int]:

@@ -1,0 +1,13 @@
+namespace verifier_driver {
+struct VerifierFind {
+    template <class verifier_a> static auto known(verifier_a verifier_x) -> decltype(signature(verifier_x, &::ENTRY_POINT));
+    template <class verifier_a> static auto among(verifier_a verifier_x) -> decltype(overload(verifier_x, &::ENTRY_POINT));
+};
+
+struct VerifierCall {
+    template <class... verifier_a>
+    auto operator()(verifier_a&&... verifier_x) const -> decltype(::ENTRY_POINT(std::forward<verifier_a>(verifier_x)...)) {
+        return ::ENTRY_POINT(std::forward<verifier_a>(verifier_x)...);
+    }
+};
+}
