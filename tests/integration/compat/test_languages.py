@@ -177,6 +177,25 @@ def test_scalebox_judges_cpp_with_a_special_judge_in_cpp(ask: Any) -> None:
     assert not any(passed)
 
 
+FUNCTIONS = {
+    "cpp": "int add(int a, int b) { return a + b; }",
+    "java": "class Solution { public int add(int a, int b) { return a + b; } }",
+    "javascript": "function add(a, b) { return a + b; }",
+}
+
+
+@pytest.mark.parametrize("language", sorted(FUNCTIONS))
+def test_scalebox_calls_functions_of_other_languages(ask: Any, language: str) -> None:
+    cases = {"type": "function_call", "input": [[1, 2], [3, 4]], "output": [[3], [8]], "fn_name": "add"}
+    config = {"language": SANDBOX_FUSION_NAMES.get(language, language), "run_timeout": 20, "extra": {"run_all_cases": True}}
+    body = {
+        "completion": f"```{language}\n{FUNCTIONS[language]}\n```",
+        "config": config | {"provided_data": {"test_cases": cases}},
+    }
+    got = ask(language, "/common_evaluate_batch", body)
+    assert (got["accepted"], [test["passed"] for test in got["tests"]]) == (False, [True, False])
+
+
 def test_open_r1_names_a_compile_error(ask: Any) -> None:
     scripts = [LANGUAGES["java"].broken, INTERPRETED["javascript"].failing, "console.log(1)"]
     broken, failing, fine = ask("java", "/execute_batch", {"scripts": scripts, "languages": ["java", "js", "javascript"]})
