@@ -37,6 +37,7 @@ class Report:
     load_failure: dict[str, Any] | None = None
     signs: list[str] = field(default_factory=list)
     unproxiable: str = ""
+    plan: str | None = None
     done: bool = False
     confused: bool = False
     ending: JudgedTermination | None = None
@@ -44,6 +45,8 @@ class Report:
     def read(self, frame: dict[str, Any]) -> None:
         """Take in one frame. Raises TaskFault when the judge says that the test code is broken."""
         match frame["kind"]:
+            case "text" if self.is_blank:
+                self.plan = frame["plan"]
             case "plan":
                 self.total = frame["total"]
             case "begin":
@@ -66,6 +69,11 @@ class Report:
                 self.confused = True
             case "done":
                 self.done = True
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the judge has said nothing yet, and so has not met the submission."""
+        return self.total is None and self.begun is None and not self.tests
 
     @property
     def submission(self) -> Termination:
@@ -106,7 +114,7 @@ async def run_function(
     while len(tally.results) < tally.total:
         done = len(tally.results)
         cases = tests.cases[done : done + 1] if alone else tests.cases[done:]
-        payload = _function_payload(tests, cases, stop=task.spec.stops_on_failure)
+        payload = _function_payload(task, tests, cases)
         report = await _judged(backend, task, source, payload, deadline, second_chance)
         failed = _take_tests(tally, report)
         if report.load_failure is not None:
@@ -134,15 +142,15 @@ async def run_asserts(
     """
     tests = task.spec.tests
     assert isinstance(tests, AssertTests)
-    stop = task.spec.stops_on_failure
-    payload = {"style": "asserts", "code": tests.code, "entry_point": tests.entry_point, "stop": stop}
-    report = await _judged(backend, task, source, payload, deadline, second_chance)
+    report = await _judged(backend, task, source, _asserts_payload(task, tests), deadline, second_chance)
+    if report.plan is not None and task.reading.plan is None:
+        task.reading.plan, task.reading.payload = report.plan, b""
     in_process = bool(report.unproxiable) and tests.allow_in_process
     if report.unproxiable and not in_process:
         raise TaskFault(f"{report.unproxiable}; send allow_in_process: true to run such tests in the submission's process")
     if in_process:
-        payload["style"] = "in_process"
-        report = await _judged(backend, task, source, payload, deadline, second_chance)
+        payload = _packed(style="in_process", code=tests.code, entry_point=tests.entry_point, stop=task.spec.stops_on_failure)
+        report = await _judged(backend, task, source, payload, deadline, second_chance, in_process=True)
     if report.total is None:
         report.what_stopped_it()
         raise InfrastructureFault("the judge ended before it had read the tests")
@@ -157,33 +165,58 @@ async def run_asserts(
     return tally, in_process
 
 
-def _function_payload(tests: FunctionTests, cases: Sequence[Any], *, stop: bool) -> dict[str, Any]:
-    return {
-        "style": "function",
-        "entry_point": tests.entry_point,
-        "cases": [{"args": case.args, "kwargs": case.kwargs, "expected": case.expected} for case in cases],
-        "float_tol": tests.float_tol,
-        "rel_tol": tests.rel_tol,
-        "inplace_arg": tests.inplace_arg,
-        "stop": stop,
-    }
+def _packed(**payload: Any) -> bytes:
+    return json.dumps(payload).encode()
+
+
+def _asserts_payload(task: CodeTask, tests: AssertTests) -> bytes:
+    reading = task.reading
+    if not reading.payload:
+        reading.payload = _packed(
+            style="asserts",
+            code=tests.code,
+            entry_point=tests.entry_point,
+            stop=task.spec.stops_on_failure,
+            plan=reading.plan,
+        )
+    return reading.payload
+
+
+def _function_payload(task: CodeTask, tests: FunctionTests, cases: Sequence[Any]) -> bytes:
+    whole = len(cases) == len(tests.cases)
+    if whole and task.reading.payload:
+        return task.reading.payload
+    payload = _packed(
+        style="function",
+        entry_point=tests.entry_point,
+        cases=[{"args": case.args, "kwargs": case.kwargs, "expected": case.expected} for case in cases],
+        float_tol=tests.float_tol,
+        rel_tol=tests.rel_tol,
+        inplace_arg=tests.inplace_arg,
+        stop=task.spec.stops_on_failure,
+    )
+    if whole:
+        task.reading.payload = payload
+    return payload
 
 
 async def _judged(
     backend: SandboxBackend,
     task: CodeTask,
     source: str,
-    payload: dict[str, Any],
+    payload: bytes,
     deadline: Deadline,
     second_chance: SecondChance,
+    *,
+    in_process: bool = False,
 ) -> Report:
     """Run one payload; a starved run once more, alone."""
     program = JudgedProgram(
         language=task.spec.language,
         source=source,
-        submission_harness=bundle.in_process_harness() if payload["style"] == "in_process" else bundle.submission_harness(),
+        submission_harness=bundle.in_process_harness() if in_process else bundle.submission_harness(),
         judge_harness=bundle.judge_harness(),
-        payloads=(json.dumps(payload).encode(),),
+        payloads=(payload,),
     )
     report = await _one_run(backend, program, task.limits, deadline)
     if second_chance.is_due(report.submission, task.limits, deadline):

@@ -11,6 +11,17 @@ from verifier_service.faults import TaskFault
 from verifier_service.sandbox.contract import Limits
 
 
+@dataclass(slots=True)
+class TestReading:
+    """What the first judge of test code made of its text, before it met the submission; its siblings are given that.
+
+    `payload`: what judges are sent, once it is known.
+    """
+
+    payload: bytes = b""
+    plan: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class CodeTask:
     """What `CodeVerifier.prepare` makes of a spec."""
@@ -21,6 +32,7 @@ class CodeTask:
     expected: tuple[bytes, ...] = ()
     checker: Checker | None = None
     checker_limits: Limits = field(default_factory=Limits)
+    reading: TestReading = field(default_factory=TestReading)
 
     @property
     def total(self) -> int | None:

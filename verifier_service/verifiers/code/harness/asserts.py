@@ -10,48 +10,24 @@ name is missing that the test doesn't define itself, the submission.
 
 from __future__ import annotations
 
-import ast
 import builtins
-import importlib
 import random
 import sys
 import time
 import types
-import typing
 import unittest
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from verifier_service.verifiers.code.harness.class_use import DROP, MARK, Dropping, classes_in_use
+from verifier_service.verifiers.code.harness.class_use import DROP, MARK
 from verifier_service.verifiers.code.harness.mini_pytest import install
 from verifier_service.verifiers.code.harness.proxies import RemoteMeta, Unproxiable, is_remote
 from verifier_service.verifiers.code.harness.pytest_run import Outcome, PytestItem, collect, run_item
 from verifier_service.verifiers.code.harness.submission_module import SubmissionFinder
-from verifier_service.verifiers.code.harness.task_code import (
-    BadTask,
-    Stop,
-    asserts,
-    bound_names,
-    future_flags,
-    parsed,
-    patched_library,
-    with_main_guard,
-)
+from verifier_service.verifiers.code.harness.task_code import BadTask, Stop
+from verifier_service.verifiers.code.harness.task_plan import CANDIDATES, TaskPlan, preset
 from verifier_service.verifiers.code.harness.unittest_run import UnittestResult
 
-PRESET_MODULES = frozenset(
-    "math random re string time collections itertools functools operator heapq bisect copy json datetime decimal fractions "
-    "statistics numpy typing unittest pytest".split()
-)
-PRESET_FROM = {
-    "collections": ("Counter", "OrderedDict", "defaultdict", "deque", "namedtuple"),
-    "decimal": ("Decimal",),
-    "fractions": ("Fraction",),
-    "copy": ("deepcopy",),
-    "math": ("inf", "isclose", "nan", "pi"),
-}
-CHECKERS = ("check", "check_solution", "check_candidate", "run_tests", "test", "run_test")
-CANDIDATES = ("candidate", "solution", "func", "f")
 STREAM_WORDS = ("capsys", "capfd", "stdout", "stdin", "input", "print")
 
 Begin = Callable[[int], None]
@@ -89,29 +65,17 @@ class AssertRun:
     """One run of test code.
 
     Args:
+        plan: what its text says.
         ends: what the test may do with the submission's names.
     """
 
-    def __init__(self, code: str, entry_point: str | None, ends: SubmissionEnds, module_name: str) -> None:
+    def __init__(self, plan: TaskPlan, entry_point: str | None, ends: SubmissionEnds, module_name: str) -> None:
         self.entry_point = entry_point
         self.ends = ends
-        self.tree = parsed(code)
-        self.looks_at_streams = any(word in code for word in STREAM_WORDS)
-        self.reaches = patched_library(self.tree)
-        self.bound = bound_names(self.tree)
-        self.ours = self._names_under_test()
+        self.plan = plan
+        self.ours = plan.ours
         self.space = Namespace(module_name, self._resolve)
         self.module = types.ModuleType(module_name)
-        self.tree.body = with_main_guard(self.tree)
-        self.units = [index for index, statement in enumerate(self.tree.body) if asserts(statement, self.tree)]
-        self.checker = self._checker()
-        self.total = len(self.units) + self._static_tests() + (self.checker is not None)
-        if not self.total:
-            raise BadTask("the test code has no assertion and no test function")
-        self.flags = future_flags(self.tree)
-        self.classes_in_use = classes_in_use(self.tree)
-        if entry_point is not None and not self.classes_in_use.isdisjoint(CANDIDATES):
-            self.classes_in_use |= {entry_point}
         self.missed = self.looked_up = False
 
     def tell_of_dropped_results(self, mark: Callable[[], int], drop: Callable[[int, Any], None]) -> None:
@@ -144,14 +108,15 @@ class AssertRun:
                 begin(0)
                 ended(0, "runtime_error", "the submission defines none of the functions that the test calls", 0.0)
                 return
+        plan = self.plan
         try:
             self._run_statements()
-            if self.checker is not None:
-                checker, target = self.checker
+            if plan.checker is not None:
+                checker, target = plan.checker
                 self._run_unit(lambda: self.space[checker](self.submitted(target)))
             items = collect(self.space, self._candidate_fixture)
             cases = self._unittest_suites()
-            planned(len(self.units) + (self.checker is not None) + len(items) + sum(suite.countTestCases() for suite in cases))
+            planned(len(plan.units) + (plan.checker is not None) + len(items) + sum(suite.countTestCases() for suite in cases))
             self._run_items(items)
             for suite in cases:
                 suite.run(UnittestResult(self))
@@ -163,11 +128,8 @@ class AssertRun:
             raise BadTask("no test ran: all are skipped")
 
     def _run_statements(self) -> None:
-        units = set(self.units)
-        for index, statement in enumerate(self.tree.body):
-            if MARK in self.space:
-                statement = Dropping().visit(statement)
-            code = compile(ast.Module([statement], []), "<tests>", "exec", flags=self.flags, dont_inherit=True)
+        units = set(self.plan.units)
+        for index, code in enumerate(self.plan.statements):
             if index in units:
                 self._run_unit(lambda code=code: exec(code, self.space))  # type: ignore[misc]
                 continue
@@ -255,12 +217,12 @@ class AssertRun:
             raise KeyError(name)
         if name in vars(builtins) and name not in self.ours:
             raise KeyError(name)
-        if name in self.bound and name not in self.ours:
+        if name in self.plan.bound and name not in self.ours:
             raise KeyError(name)
         if name not in self.ours:
-            preset = self._preset(name)
-            if preset is not None:
-                return preset
+            usual = preset(name)
+            if usual is not None:
+                return usual
         self.looked_up = True
         if name in CANDIDATES and name not in self.ours and self.entry_point:
             try:
@@ -306,30 +268,6 @@ class AssertRun:
         except (NameError, AttributeError):
             return None
 
-    def _preset(self, name: str) -> Any:
-        if name == "np":
-            name = "numpy"
-        if name in PRESET_MODULES:
-            try:
-                return importlib.import_module(name)
-            except ImportError:
-                return None
-        for module, names in PRESET_FROM.items():
-            if name in names:
-                return getattr(importlib.import_module(module), name)
-        return getattr(typing, name) if name in typing.__all__ and name != "Text" else None
-
-    def _names_under_test(self) -> frozenset[str]:
-        """Names that are the submission's even where something built-in has them too."""
-        if self.entry_point is not None and self.entry_point not in self.bound:
-            return frozenset({self.entry_point})
-        used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        free = used - self.bound - set(vars(builtins))
-        if any(self._preset(name) is None for name in free):
-            return frozenset()
-        called = {node.func.id for node in ast.walk(self.tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-        return frozenset(called - self.bound)
-
     def _candidate_fixture(self, name: str) -> Any:
         if name in (*CANDIDATES, self.entry_point) and self.entry_point:
             return self.submitted(self.entry_point)
@@ -346,37 +284,6 @@ class AssertRun:
         random.seed = seed  # type: ignore[assignment]
         unittest.main = lambda *args, **kwargs: None  # type: ignore[assignment]
         sys.meta_path.append(SubmissionFinder(self))
-
-    # ---- what there is to run
-
-    def _checker(self) -> tuple[str, str] | None:
-        """(function, name under test) for test code that defines `check(candidate)` and leaves calling it to us."""
-        called = {
-            statement.value.func.id
-            for statement in self.tree.body
-            if isinstance(statement, ast.Expr)
-            and isinstance(statement.value, ast.Call)
-            and isinstance(statement.value.func, ast.Name)
-        }
-        for statement in self.tree.body:
-            if isinstance(statement, ast.FunctionDef) and statement.name in CHECKERS and statement.name not in called:
-                if len(statement.args.args) == 1 and self.entry_point is not None and not statement.decorator_list:
-                    return statement.name, self.entry_point
-        return None
-
-    def _static_tests(self) -> int:
-        """Test functions and methods, parameters not counted."""
-        checker = self.checker[0] if self.checker else None
-        found = 0
-        for statement in self.tree.body:
-            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                found += statement.name.startswith("test") and statement.name != checker
-            elif isinstance(statement, ast.ClassDef):
-                found += sum(
-                    isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and part.name.startswith("test")
-                    for part in statement.body
-                )
-        return found
 
     def _unittest_suites(self) -> list[unittest.TestSuite]:
         loader = unittest.TestLoader()

@@ -12,6 +12,7 @@ from verifier_service.verifiers.code.harness.described import catch_up
 from verifier_service.verifiers.code.harness.peer import Peer
 from verifier_service.verifiers.code.harness.submission_side import MODULE, Submission
 from verifier_service.verifiers.code.harness.task_code import BadTask
+from verifier_service.verifiers.code.harness.task_plan import planned
 
 IN_PROCESS_TEST_MODULE = "tests"
 
@@ -24,7 +25,7 @@ class TestingSubmission(Submission):
         catch_up()
         frames: list[dict[str, Any]] = []
         try:
-            run = AssertRun(code, entry_point, self, IN_PROCESS_TEST_MODULE)
+            run = AssertRun(planned(code, entry_point, tells_of_drops=False), entry_point, self, IN_PROCESS_TEST_MODULE)
             run.execute(
                 stop=stop,
                 begin=lambda number: frames.append({"kind": "begin", "test": number}),

@@ -1,7 +1,8 @@
 """The judge's process: holds the tests, calls the submission through stand-ins, compares here, and reports.
 
 Reports are JSON frames, in order: `plan` (how many tests), `begin` and `test` for each test, `load_failed`, `bad_task`,
-`unproxiable`, `signs`, and `done` at the end of a complete run. What never gets its `test` frame has not passed.
+`unproxiable`, `signs`, and `done` at the end of a complete run; before all others, where it is asked for, `text`: what the
+test's text says, for other judges of the task. What never gets its `test` frame has not passed.
 Texts of the tests' own assertions are never reported, since they may show what was expected.
 """
 
@@ -18,13 +19,14 @@ from collections.abc import Callable
 from typing import Any
 
 from verifier_service.verifiers.code.harness.agree import agrees
-from verifier_service.verifiers.code.harness.asserts import AssertRun
+from verifier_service.verifiers.code.harness.asserts import STREAM_WORDS, AssertRun
 from verifier_service.verifiers.code.harness.described import catch_up
 from verifier_service.verifiers.code.harness.interactive_judge import judge_conversation
 from verifier_service.verifiers.code.harness.peer import Gone, Peer
 from verifier_service.verifiers.code.harness.proxies import Oversized, Unproxiable, is_remote
 from verifier_service.verifiers.code.harness.restraint import claims_too_much
 from verifier_service.verifiers.code.harness.task_code import BadTask
+from verifier_service.verifiers.code.harness.task_plan import TaskPlan, packed, planned, unpacked
 
 NOTE_CHARS = 300
 RECURSION_LIMIT = 15_000
@@ -103,15 +105,17 @@ class Judge:
         return "incorrect", ""
 
     def _run_asserts(self) -> None:
-        run = AssertRun(self.task["code"], self.task["entry_point"], self, TEST_MODULE)
-        self.report({"kind": "plan", "total": run.total})
-        if run.reaches:
-            raise Unproxiable(f"the test replaces {run.reaches} in the submission's process")
-        self.peer.stops_iterate = any(word in self.task["code"] for word in STOPPING_WORDS)
-        self.peer.classes_in_use = run.classes_in_use
-        if run.classes_in_use:
+        code = self.task["code"]
+        plan = self._plan()
+        self.report({"kind": "plan", "total": plan.total})
+        if plan.reaches:
+            raise Unproxiable(f"the test replaces {plan.reaches} in the submission's process")
+        self.peer.stops_iterate = any(word in code for word in STOPPING_WORDS)
+        self.peer.classes_in_use = plan.classes_in_use
+        run = AssertRun(plan, self.task["entry_point"], self, TEST_MODULE)
+        if plan.drops:
             run.tell_of_dropped_results(lambda: len(self.peer.distrusted), self.peer.trust_dropped)
-        if not self._load(mirrors=run.looks_at_streams):
+        if not self._load(mirrors=any(word in code for word in STREAM_WORDS)):
             return
         run.execute(
             stop=self.task["stop"],
@@ -123,11 +127,21 @@ class Judge:
             in_words=in_words,
         )
 
+    def _plan(self) -> TaskPlan:
+        """What an earlier judge of this task made of its text, if that is here; else it is made, and told if asked for."""
+        known = self.task.get("plan")
+        plan = unpacked(known) if known else None
+        if plan is None:
+            plan = planned(self.task["code"], self.task["entry_point"], tells_of_drops=True)
+            if "plan" in self.task:
+                self.report({"kind": "text", "plan": packed(plan)})
+        return plan
+
     def _run_in_process(self) -> None:
         """Hand the tests to the submission's process and pass on what it says of them."""
         task = self.task
-        run = AssertRun(task["code"], task["entry_point"], self, TEST_MODULE)
-        self.report({"kind": "plan", "total": run.total})
+        plan = planned(task["code"], task["entry_point"], tells_of_drops=False)
+        self.report({"kind": "plan", "total": plan.total})
         if not self._load():
             return
         frames = self.peer.request("run_tests", task["code"], task["entry_point"], task["stop"])
