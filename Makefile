@@ -10,7 +10,7 @@ export VENV
 # The trainer's targets (train-demo, test-trainer …) live beside their environment's rules.
 -include trainer.mk
 
-.PHONY: help setup serve test test-service lint format bench upgrade images clean
+.PHONY: help setup serve test test-service test-languages lint format bench upgrade images clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | while IFS='|' read -r target text; do \
@@ -26,6 +26,9 @@ test: test-service $(if $(wildcard trainer.mk),test-trainer) ## all set-up and a
 
 test-service: setup ## the service's tests only; PYTEST_ARGS="-k name" picks some
 	@$(VENV)/bin/python -m pytest $(PYTEST_ARGS)
+
+test-languages: setup ## the programs of every language on the real engine, those of the profile `full` too; builds its image
+	@VERIFIER_TEST_FULL_IMAGE=1 $(VENV)/bin/python -m pytest tests/integration/languages $(PYTEST_ARGS)
 
 lint: setup ## ruff, mypy, import rules
 	@scripts/lint.sh

@@ -1,4 +1,4 @@
-"""Prints docs/languages.md, made from the table of languages and the prose of docs/languages-notes.md.
+"""Prints docs/languages.md, made from the table of languages and the prose beside this file.
 
 python scripts/document_languages.py >docs/languages.md
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from verifier_service.sandbox.runner.languages import LANGUAGES, PROFILES, Command, Language, packages_of
 
-NOTES = Path(__file__).parents[1] / "docs" / "languages-notes.md"
+NOTES = Path(__file__).with_suffix(".md")
 HEAD = """# Languages
 
 Made from the table in `verifier_service/sandbox/runner/languages.py` and `languages_full.py` by

@@ -16,7 +16,8 @@ from verifier_service.settings import Settings
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docker-compose.yml", *sorted((ROOT / "docs").glob("*.md"))]
 CLIENT_VARIABLES = {f"VERIFIER_CLIENT_{name}" for name in ("URL", "VERIFIERS", "DEADLINE_S", "UNSCORED")}
-TEST_VARIABLES = {f"VERIFIER_{name}" for name in ("REQUIRE_DOCKER", "REQUIRE_BUBBLEWRAP", "REQUIRE_TRAINER", "LOSS_REFERENCE")}
+TEST_NAMES = ("REQUIRE_DOCKER", "REQUIRE_BUBBLEWRAP", "REQUIRE_TRAINER", "LOSS_REFERENCE", "TEST_FULL_IMAGE")
+TEST_VARIABLES = {f"VERIFIER_{name}" for name in TEST_NAMES}
 NO_SETTINGS = CLIENT_VARIABLES | TEST_VARIABLES | {"VERIFIER_TOKEN", "VERIFIER_NAME"}
 
 
