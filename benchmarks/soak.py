@@ -178,13 +178,15 @@ def judge(group: Group, answer: dict[str, Any], result: Result) -> None:
             result.wrong.append(f"{what}; {json.dumps(verdicts)[:600]}; {submission.completion!r}")
 
 
-async def soak(made: Service, work: list[Group], concurrency: int, result: Result, advance: Any) -> None:
-    """Send the groups, `concurrency` requests at one time, and judge the answers."""
+async def soak(made: Service, work: list[Group], arguments: argparse.Namespace, result: Result, advance: Any) -> None:
+    """Send the groups, so many requests at one time, and judge the answers; ends early when the minutes are over."""
     waiting = iter(work)
     start = time.monotonic()
 
     async def ask(http: httpx.AsyncClient) -> None:
         for group in waiting:
+            if time.monotonic() - start > 60 * arguments.minutes:
+                return
             body = {
                 "groups": [{"verifiers": group.verifiers, "completions": [s.completion for s in group.submissions]}],
                 "deadline_s": 590,
@@ -204,7 +206,7 @@ async def soak(made: Service, work: list[Group], concurrency: int, result: Resul
 
     async with httpx.AsyncClient(base_url=made.url, timeout=600) as http:
         watching = asyncio.create_task(watch())
-        await asyncio.gather(*(ask(http) for _ in range(concurrency)))
+        await asyncio.gather(*(ask(http) for _ in range(arguments.concurrency)))
         watching.cancel()
     result.seconds = time.monotonic() - start
 
@@ -276,6 +278,7 @@ def main() -> None:
     parser.add_argument(
         "--warm-up", type=int, default=0, help="submissions before the first measure; 0: a twentieth, at least 200"
     )
+    parser.add_argument("--minutes", type=float, default=24 * 60.0, help="end after so many, done or not")
     parser.add_argument("--concurrency", type=int, default=4, help="requests at one time")
     parser.add_argument("--group", type=int, default=8, help="completions of a group; a request is one group")
     parser.add_argument("--hostile", type=float, default=0.1, help="share of hostile submissions")
@@ -291,10 +294,10 @@ def main() -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with service(arguments.slots, arguments.sandbox) as made, Progress(*columns) as bar:
         task = bar.add_task("warm-up", total=sum(len(group.submissions) for group in warm))
-        asyncio.run(soak(made, warm, arguments.concurrency, warming, lambda n: bar.advance(task, n)))
+        asyncio.run(soak(made, warm, arguments, warming, lambda n: bar.advance(task, n)))
         before = made.settled()
         task = bar.add_task("soak", total=sum(len(group.submissions) for group in rest))
-        asyncio.run(soak(made, rest, arguments.concurrency, result, lambda n: bar.advance(task, n)))
+        asyncio.run(soak(made, rest, arguments, result, lambda n: bar.advance(task, n)))
         after = made.settled()
     result.wrong = warming.wrong + result.wrong
     found = leaks(before, after)
