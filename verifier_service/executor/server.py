@@ -20,7 +20,7 @@ import structlog
 
 from verifier_service.sandbox import remote_wire
 from verifier_service.sandbox.contract import ProgramRefused, SandboxFault, SlotWaitTimeout
-from verifier_service.sandbox.execution import Exchange, granted
+from verifier_service.sandbox.execution import Exchange, granted, remember
 from verifier_service.sandbox.link import RunnerLink
 from verifier_service.sandbox.pooled import PooledBackend
 from verifier_service.sandbox.profiles import ProfiledBackend
@@ -129,6 +129,8 @@ class Executor:
                 await self._run(link, kind, body)
             except (SandboxFault, SlotWaitTimeout, ProgramRefused) as error:
                 await link.send(wire.frame(remote_wire.REFUSED, remote_wire.pack_refusal(error)))
+        elif kind == remote_wire.LEARN:
+            remember(link.known, wire.harnesses_in(wire.WARM, body), body)
         elif kind != wire.STOP:  # a STOP may cross with the end of its run
             raise wire.WireError(f"unknown request {kind}")
 
@@ -144,10 +146,13 @@ class Executor:
         deadline_s, body = remote_wire.unpack_ask(ask)
         memory_mb, run_id = self._check(kind, body)
         slot_kind = wire.RUN if kind == remote_wire.ASK_RUN else wire.JUDGE
+        harnesses = b"" if slot_kind == wire.RUN else link.known.get(wire.harnesses_in(wire.JUDGE, body), b"")
+        if slot_kind == wire.JUDGE and not harnesses:
+            raise SandboxFault("a judged program names harnesses that did not come over this connection")
         self._running += 1
         self._quiet.clear()
         try:
-            async with self._backend.exchange(slot_kind, body, memory_mb, deadline_s) as exchange:
+            async with self._backend.exchange(slot_kind, body, memory_mb, deadline_s, harnesses) as exchange:
                 await link.send(wire.frame(remote_wire.BEGUN))
                 await self._relay(link, exchange, wire.pack_number(run_id))
             reason = exchange.done[1] if exchange.done is not None else "fault"

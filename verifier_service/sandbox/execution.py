@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from functools import lru_cache
 from typing import Self, TypeVar
 
 from verifier_service.sandbox.contract import (
@@ -23,6 +25,7 @@ from verifier_service.sandbox.link import RunnerLink
 from verifier_service.sandbox.runner import build, wire
 from verifier_service.sandbox.runner.languages import LANGUAGES, Language
 
+MOST_HARNESSES = 4  # pairs; a slot keeps up to eight harness zygotes
 _NUMPY = re.compile(r"\bnumpy\b")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
@@ -109,6 +112,36 @@ def pack_program(program: Program, limits: Limits) -> bytes:
     )
 
 
+@lru_cache(maxsize=16)
+def _harness(source: str) -> wire.Harness:
+    data = _encode(source)
+    return wire.Harness(hashlib.sha256(data).digest(), data)
+
+
+@lru_cache(maxsize=8)
+def _pack_harnesses(submission: str, judge: str, numpy: bool) -> bytes:
+    return _bounded(wire.pack_warm(_harness(submission), _harness(judge), numpy))
+
+
+def pack_harnesses(program: JudgedProgram, body: bytes) -> bytes:
+    """The WARM body that has to go before a program's JUDGE body. Raises ProgramRefused."""
+    return _pack_harnesses(program.submission_harness, program.judge_harness, bool(body[4] & wire.USES_NUMPY))
+
+
+def teach(link: RunnerLink, kind: int, harnesses: bytes) -> None:
+    """Send these harnesses, in a frame of this kind, unless the other end has them. Either end forgets the oldest."""
+    key = wire.harnesses_in(wire.WARM, harnesses)
+    if key not in link.known:
+        link.post(wire.frame(kind, harnesses))
+        remember(link.known, key, harnesses)
+
+
+def remember(known: dict[bytes, bytes], key: bytes, harnesses: bytes) -> None:
+    known[key] = harnesses
+    while len(known) > MOST_HARNESSES:
+        del known[next(iter(known))]
+
+
 def pack_judged(program: JudgedProgram, limits: Limits, judge_limits: Limits) -> bytes:
     """The JUDGE body of run number 0. Raises ProgramRefused."""
     uses_numpy = _NUMPY.search(program.source) or any(b"numpy" in payload for payload in program.payloads)
@@ -121,8 +154,8 @@ def pack_judged(program: JudgedProgram, limits: Limits, judge_limits: Limits) ->
                 wire_limits(granted(program.language, limits)),
                 wire_limits(judge_limits),
                 _encode(program.source),
-                _encode(program.submission_harness),
-                _encode(program.judge_harness),
+                _harness(program.submission_harness).name,
+                _harness(program.judge_harness).name,
                 _files(program.files),
                 list(program.payloads),
                 program.language.encode(),

@@ -38,6 +38,7 @@ class RunnerLink(asyncio.Protocol):
         self._paused = False
         self._lost: str | None = None
         self.stderr = bytearray()
+        self.known: dict[bytes, bytes] = {}  # harnesses that went over it, see `wire.harnesses_in`
         self.read_stderr: Callable[[], bytes] | None = None  # where it doesn't come over the link
 
     # --- asyncio.Protocol

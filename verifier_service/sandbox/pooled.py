@@ -17,15 +17,18 @@ from verifier_service.sandbox.execution import (
     ProgramExecution,
     executing,
     granted,
+    pack_harnesses,
     pack_judged,
     pack_program,
+    remember,
+    teach,
     wire_limits,
 )
 from verifier_service.sandbox.pool import Lease, Pool, PoolStats, Slot
 from verifier_service.sandbox.runner import wire
 
 FIT_STEP_MB = 8
-MOST_HARNESSES = 3  # pairs; a slot keeps up to eight harness zygotes
+MOST_WARMED = 3  # pairs of harnesses that a new slot loads ahead
 FINISH_S = 20.0  # the runner kills and proves within 10 s, or says that it can't
 
 
@@ -54,20 +57,14 @@ class PooledBackend:
         self._reuse = reuse
         self._compiling = compiling
         self._run_ids = itertools.count(1)
-        self._harnesses: dict[bytes, None] = {}
+        self._harnesses: dict[bytes, bytes] = {}  # the latest
         pool.warm = self._warm
 
     def _warm(self, slot: Slot) -> None:
         """Have a new slot load the harnesses that were used before, so that its first judged program need not wait."""
         with suppress(SandboxFault):
-            for body in self._harnesses:
-                slot.link.post(wire.frame(wire.WARM, body))
-
-    def _remember(self, program: JudgedProgram, numpy: bool) -> None:
-        body = wire.pack_warm(program.submission_harness.encode(), program.judge_harness.encode(), numpy)
-        self._harnesses.setdefault(body)
-        while len(self._harnesses) > MOST_HARNESSES:
-            del self._harnesses[next(iter(self._harnesses))]
+            for harnesses in list(self._harnesses.values())[-MOST_WARMED:]:
+                teach(slot.link, wire.WARM, harnesses)
 
     async def start(self) -> None:
         try:
@@ -111,22 +108,29 @@ class PooledBackend:
     ) -> AsyncIterator[JudgedProgramExecution]:
         judge_limits = judge_limits or limits
         body = pack_judged(program, limits, judge_limits)
-        self._remember(program, bool(body[4] & wire.USES_NUMPY))
+        harnesses = pack_harnesses(program, body)
         memory_mb = max(granted(program.language, limits).memory_mb, judge_limits.memory_mb)
         async with executing(
-            self.exchange(wire.JUDGE, body, memory_mb, deadline_s), JudgedProgramExecution, len(program.payloads)
+            self.exchange(wire.JUDGE, body, memory_mb, deadline_s, harnesses), JudgedProgramExecution, len(program.payloads)
         ) as execution:
             yield execution
 
     @asynccontextmanager
-    async def exchange(self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None) -> AsyncIterator[Exchange]:
-        """One packed program in one slot, compiled before if need be; what `run`, `run_judged` and the executor stand on."""
+    async def exchange(
+        self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None, harnesses: bytes = b""
+    ) -> AsyncIterator[Exchange]:
+        """One packed program in one slot, compiled before if need be; what `run`, `run_judged` and the executor stand on.
+
+        `harnesses`: the WARM body of a judged program.
+        """
         language = wire.language_in(kind, body)
         if language != wire.PYTHON:
             if language.decode("ascii", "replace") not in self.info().languages:
                 raise ProgramRefused(f"these sandboxes run {', '.join(self.info().languages)}")
             body = await self._with_build(kind, body, deadline_s)
-        async with self._lent(kind, body, memory_mb, deadline_s) as exchange:
+        if harnesses:
+            remember(self._harnesses, wire.harnesses_in(wire.WARM, harnesses), harnesses)
+        async with self._lent(kind, body, memory_mb, deadline_s, harnesses) as exchange:
             yield exchange
 
     async def _with_build(self, kind: int, body: bytes, deadline_s: float | None) -> bytes:
@@ -147,12 +151,16 @@ class PooledBackend:
             return frame[1][4:]
 
     @asynccontextmanager
-    async def _lent(self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None) -> AsyncIterator[Exchange]:
+    async def _lent(
+        self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None, harnesses: bytes = b""
+    ) -> AsyncIterator[Exchange]:
         memory_mb += 2 * (len(body) >> 20) // FIT_STEP_MB * FIT_STEP_MB  # the runner holds the inputs, and may copy them
         lease = await self.pool.acquire(deadline_s, memory_mb)
         discard = "fault"  # unless the runner proves the slot clean
         try:
             await lease.slot.fit_memory(memory_mb)
+            if harnesses:
+                teach(lease.slot.link, wire.WARM, harnesses)
             exchange = Exchange(lease.slot.link, kind, body, next(self._run_ids) & 0xFFFFFFFF)
             await exchange.begin()
             try:

@@ -173,9 +173,11 @@ class ProfiledBackend:
             yield execution
 
     @asynccontextmanager
-    async def exchange(self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None) -> AsyncIterator[Exchange]:
+    async def exchange(
+        self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None, harnesses: bytes = b""
+    ) -> AsyncIterator[Exchange]:
         """A packed program, for the executor."""
         language = wire.language_in(kind, body).decode("ascii", "replace")
         backend = await self._ready(language, deadline_s)
-        async with backend.exchange(kind, body, memory_mb, deadline_s) as exchange:
+        async with backend.exchange(kind, body, memory_mb, deadline_s, harnesses) as exchange:
             yield exchange

@@ -21,8 +21,10 @@ from verifier_service.sandbox.execution import (
     JudgedProgramExecution,
     ProgramExecution,
     executing,
+    pack_harnesses,
     pack_judged,
     pack_program,
+    teach,
 )
 from verifier_service.sandbox.link import RunnerLink
 from verifier_service.sandbox.pooled import FINISH_S
@@ -110,8 +112,9 @@ class RemoteBackend:
         deadline_s: float | None = None,
     ) -> AsyncIterator[JudgedProgramExecution]:
         body = pack_judged(program, limits, judge_limits or limits)
+        harnesses = pack_harnesses(program, body)
         async with executing(
-            self._exchange(remote_wire.ASK_JUDGE, body, deadline_s), JudgedProgramExecution, len(program.payloads)
+            self._exchange(remote_wire.ASK_JUDGE, body, deadline_s, harnesses), JudgedProgramExecution, len(program.payloads)
         ) as execution:
             yield execution
 
@@ -152,12 +155,16 @@ class RemoteBackend:
         return answer
 
     @asynccontextmanager
-    async def _exchange(self, kind: int, body: bytes, deadline_s: float | None) -> AsyncIterator[RemoteExchange]:
+    async def _exchange(
+        self, kind: int, body: bytes, deadline_s: float | None, harnesses: bytes = b""
+    ) -> AsyncIterator[RemoteExchange]:
         link = await self._take()
         reusable = False
         exchange = RemoteExchange(link, kind, body, next(self._run_ids) & 0xFFFFFFFF, deadline_s)
         try:
             try:
+                if harnesses:
+                    teach(link, remote_wire.LEARN, harnesses)
                 await exchange.begin()
                 yield exchange
             finally:

@@ -1,6 +1,7 @@
 """The frames between a `RemoteBackend` and the executor, over a Unix socket.
 
-The same framing as the runner's. A connection carries one exchange at a time: ASK_RUN or ASK_JUDGE, then BEGUN once a
+The same framing as the runner's. A connection carries one exchange at a time: ASK_RUN, or ASK_JUDGE after a LEARN with the
+harnesses that it names, unless one went over this connection before; then BEGUN once a
 slot is taken, then the runner's frames up to DONE; or REFUSED at any point, and the exchange is over. The client may
 send STOP meanwhile. Nothing else is understood: no image, no mount, no option of a container can be named.
 """
@@ -16,6 +17,7 @@ ASK_INFO = ord("i")
 INFO = ord("I")
 ASK_RUN = ord("r")
 ASK_JUDGE = ord("j")
+LEARN = ord("l")
 BEGUN = ord("b")
 REFUSED = ord("n")
 

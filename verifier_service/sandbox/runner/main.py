@@ -136,8 +136,9 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
             slot.run_judged(judged, host.send)
         elif kind == wire.WARM:
             submission, judge, numpy = wire.unpack_warm(body)
-            slot.zygotes.harness(b"s", submission, numpy)
-            slot.zygotes.harness(b"j", judge, numpy)
+            for letter, harness in ((b"s", submission), (b"j", judge)):
+                slot.zygotes.sources[harness.name] = harness.source
+                slot.zygotes.harness(letter, harness.name, numpy)
         elif kind != wire.STOP:
             raise wire.WireError(f"unknown frame kind {kind}")
 

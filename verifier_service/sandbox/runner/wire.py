@@ -20,7 +20,7 @@ HELLO = ord("H")  # runner → host, once: versions and what the runner found
 RUN = ord("R")  # host → runner: a program and its cases
 JUDGE = ord("J")  # host → runner: a judged program
 BUILD = ord("B")  # host → runner: compile a program; a RUN body without inputs
-WARM = ord("W")  # host → runner: load these harnesses ahead
+WARM = ord("W")  # host → runner: load these harnesses; before the first judged program that names them
 STOP = ord("S")  # host → runner: end the run of this number
 CASE = ord("C")  # runner → host: one termination
 EMIT = ord("E")  # runner → host: one frame of a judge
@@ -100,7 +100,7 @@ class RunBody(NamedTuple):
 
 
 class JudgeBody(NamedTuple):
-    """A judged program with one payload per pair."""
+    """A judged program with one payload per pair. Its harnesses are named: their texts went before, in a WARM frame."""
 
     run_id: int
     flags: int
@@ -216,15 +216,31 @@ def with_built(body: bytes, built: bytes) -> bytes:
     return body[: -_U32.size] + blob(built)
 
 
-def pack_warm(submission_harness: bytes, judge_harness: bytes, numpy: bool) -> bytes:
-    return bytes([numpy]) + blob(submission_harness) + blob(judge_harness)
+class Harness(NamedTuple):
+    """A harness's name, which says which it is, and its text."""
+
+    name: bytes
+    source: bytes
 
 
-def unpack_warm(body: bytes) -> tuple[bytes, bytes, bool]:
-    (submission, judge), offset = take(body, 1, 2)
+def pack_warm(submission: Harness, judge: Harness, numpy: bool) -> bytes:
+    return bytes([numpy]) + b"".join(map(blob, (submission.name, judge.name, submission.source, judge.source)))
+
+
+def unpack_warm(body: bytes) -> tuple[Harness, Harness, bool]:
+    (submission, judge, *sources), offset = take(body, 1, 4)
     if offset != len(body):
         raise WireError("a WARM frame has bytes to spare")
-    return submission, judge, bool(body[0])
+    return Harness(submission, sources[0]), Harness(judge, sources[1]), bool(body[0])
+
+
+def harnesses_in(kind: int, body: bytes) -> bytes:
+    """Which harnesses a WARM body brings, or a JUDGE body needs. Raises WireError."""
+    if kind == WARM:
+        (submission, judge), _ = take(body, 1, 2)
+        return body[:1] + submission + judge
+    (_, _, submission, judge), _ = take(body, _JUDGE.size + 2 * _LIMITS.size, 4)
+    return bytes([bool(body[4] & USES_NUMPY)]) + submission + judge
 
 
 def pack_termination(end: WireTermination) -> bytes:

@@ -29,6 +29,7 @@ class Zygotes:
         self.numpy: Zygote | None = None
         self._numpy_ready = False
         self.harnesses: dict[tuple[bytes, bytes, bool], Zygote] = {}
+        self.sources: dict[bytes, bytes] = {}  # of harnesses, by name
         self.ready: dict[int, Child] = {}
 
     def fork_zygote(self, parent: Zygote, letter: bytes, setup: bytes) -> Zygote:
@@ -67,12 +68,15 @@ class Zygotes:
             self._numpy_ready = True
         return self.numpy
 
-    def harness(self, letter: bytes, source: bytes, numpy: bool) -> Zygote:
-        key = (letter, source, numpy)
+    def harness(self, letter: bytes, name: bytes, numpy: bool) -> Zygote:
+        key = (letter, name, numpy)
         zygote = self.harnesses.get(key)
         if zygote is None:
             if len(self.harnesses) >= MOST_HARNESSES:
                 raise Broken("more harnesses than a slot keeps")
+            source = self.sources.get(name)
+            if source is None:
+                raise Broken("a harness that was never sent")
             parent = self.base(numpy)
             self._drop_ready(parent)
             zygote = self.fork_zygote(parent, letter, pack_work(source, numpy))
