@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -225,6 +227,25 @@ async def test_a_starved_process_is_run_again_alone() -> None:
     verifier, _ = verifier_on(lambda program, stdin, limits: next(script), load=3.0)
     verdict = await verifier.verify(verifier.prepare(spec(([1], 1))), REPLY, Deadline.after(60))
     assert verdict.score == 1.0
+
+
+STARVED = replace(ended(ending=Ending.COMPILE_ERROR, signal=signal.SIGXCPU, cpu_s=3.0, wall_s=30.0), exit_code=None)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "load", "outcome"),
+    [
+        (STARVED, 3.0, Outcome.CORRECT),
+        (STARVED, 0.5, Outcome.COMPILE_ERROR),
+        (replace(STARVED, cpu_s=15.0), 3.0, Outcome.COMPILE_ERROR),
+        (replace(STARVED, signal=None, exit_code=1), 3.0, Outcome.COMPILE_ERROR),
+    ],
+)
+async def test_a_starved_compiler_has_a_second_chance(compiler: Termination, load: float, outcome: Outcome) -> None:
+    script = iter([compiler, ended(reply(0, 1))])
+    verifier, _ = verifier_on(lambda program, stdin, limits: next(script), load=load)
+    verdict = await verifier.verify(verifier.prepare(spec(([1], 1))), REPLY, Deadline.after(60))
+    assert verdict.outcome is outcome
 
 
 async def test_a_sandbox_that_says_nothing_has_failed() -> None:
