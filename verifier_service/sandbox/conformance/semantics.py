@@ -19,7 +19,7 @@ async def a_right_program_exits_with_0_and_its_output(backend: SandboxBackend) -
     end = await expect_output(backend, "print(sum(map(int, input().split())))", b"42\n", b"19 23\n")
     assert end.stderr == b""
     assert end.tamper == ()
-    assert 0 < end.cpu_s < 5
+    assert 0 <= end.cpu_s < 5  # some kernels count in steps of 10 ms
     assert 0 < end.wall_s < 10
     assert 1 < end.memory_mb < 128
 
