@@ -25,6 +25,7 @@ serve: setup ## serve on HOST:PORT (127.0.0.1:8000), with the best sandbox this 
 test: test-service $(if $(wildcard trainer.mk),test-trainer) ## all set-up and all tests
 
 test-service: setup ## the service's tests only; PYTEST_ARGS="-k name" picks some
+	@scripts/images.sh sandboxes
 	@$(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
 test-languages: setup ## the programs of every language on the real engine, those of the profile `full` too; builds its image

@@ -31,9 +31,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="package")
 def languages_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A service with this machine's own compilers, in bubblewrap's sandboxes; COMPAT_LANGUAGES_SANDBOX=docker takes the image."""
-    sandbox = os.environ.get("COMPAT_LANGUAGES_SANDBOX", "bubblewrap")
-    settings = {"VERIFIER_SANDBOX": sandbox, "VERIFIER_SANDBOX_PROFILES": "python,compiled"}
+    """A service with compilers."""
+    settings = {"VERIFIER_SANDBOX_PROFILES": "python,compiled"}
     with _serve(Path(tmp_path_factory.mktemp("languages")) / "serve.log", settings) as address:
         yield address
 
