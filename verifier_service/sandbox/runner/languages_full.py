@@ -84,7 +84,8 @@ FULL: tuple[Language, ...] = (
     ),
     Language(
         "elixir", "Elixir", "full", "elixir", "main.exs",
-        run=(*_LINGER, "elixir", "--erl", _BEAM, "{built}/main.exs"), version=("elixir", "-e", "IO.puts(System.version())"), names="ex exs",
+        run=(*_LINGER, "elixir", "--erl", _BEAM, "{built}/main.exs"),
+        version=("elixir", "-e", "IO.puts(System.version())"), names="ex exs",
         memory_extra_mb=96, time_extra_s=1.0, processes_extra=32, sparse=True,
     ),
     Language(
