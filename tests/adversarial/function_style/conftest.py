@@ -1,0 +1,22 @@
+"""The code verifier on real Docker sandboxes that have compilers, brought up once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
+
+from verifier_service.sandbox.select import make_docker_backend
+from verifier_service.settings import Settings
+from verifier_service.verifiers.code.verifier import CodeVerifier
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def verifier() -> AsyncIterator[CodeVerifier]:
+    settings = Settings(sandbox_slots=1, sandbox_other_slots=1, sandbox_spares=1)
+    made = CodeVerifier(make_docker_backend(settings, profile="compiled"), settings)
+    try:
+        await made.start()
+        yield made
+    finally:
+        await made.aclose()
