@@ -68,7 +68,7 @@ def several(
 def sums(rng: random.Random, count: int) -> Spec:
     cases = []
     for _ in range(count):
-        numbers = [rng.randrange(-(10**9), 10**9) for _ in range(rng.randrange(1, 20))]
+        numbers = [rng.randrange(-(10**9), 10**9) for _ in range(rng.randrange(2, 20))]
         cases.append({"stdin": " ".join(map(str, numbers)) + "\n", "expected_stdout": f"{sum(numbers)}\n"})
     return {"style": "stdin", "cases": cases}
 
