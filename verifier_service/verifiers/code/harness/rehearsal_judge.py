@@ -54,7 +54,7 @@ SESSIONS: tuple[tuple[dict[str, Any], list[Any]], ...] = (
     ),
     (
         {"style": "asserts", "code": ASSERTS, "entry_point": None, "stop": True},
-        [HANDLE, KNOWN, ["l", [1, 2]], KNOWN, ["t", [4, 5]], KNOWN, ["d", ["a", 1]], KNOWN, False],
+        [HANDLE, ["l", [1, 2]], KNOWN, ["t", [4, 5]], KNOWN, ["d", ["a", 1]], KNOWN, False],
     ),
     ({**FUNCTION, **TOLERANCES}, [["d", ["key", ["l", [1, 2.5, "x"]]]]] * 3),
     ({**FUNCTION, **TOLERANCES}, [MISSING]),
@@ -64,6 +64,7 @@ SESSIONS: tuple[tuple[dict[str, Any], list[Any]], ...] = (
 def rehearse() -> None:
     """To be called in a zygote; takes back what a run of tests leaves behind."""
     limit, seed, main, finders = sys.getrecursionlimit(), random.seed, unittest.main, sys.meta_path[:]
+    modules = {name: sys.modules.get(name) for name in (TEST_MODULE, "pytest")}
     for task, replies in SESSIONS * ROUNDS:
         payload = json.dumps(task).encode()
         ours, theirs = socket.socketpair()
@@ -74,8 +75,9 @@ def rehearse() -> None:
                 theirs.sendall(HEAD.pack(len(data)) + data)
             theirs.shutdown(socket.SHUT_WR)
             judge(payload, ours.fileno(), lambda report: None)
-        for name in (TEST_MODULE, "pytest"):
+        for name, module in modules.items():
             sys.modules.pop(name, None)
+            sys.modules.update({name: module} if module is not None else {})
         sys.meta_path[:] = finders
         random.seed, unittest.main = seed, main
     sys.setrecursionlimit(limit)
