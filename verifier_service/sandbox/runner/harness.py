@@ -6,6 +6,7 @@ the payload) is read by the forked child alone.
 
 from __future__ import annotations
 
+import importlib
 import marshal
 import os
 import struct
@@ -25,7 +26,9 @@ EMIT_HEADER = struct.Struct(">I")
 
 def _load(setup: bytes, name: str, function: str) -> tuple[ModuleType, Callable[..., Any]]:
     """The harness's module and its entry point. What it has as `rehearse()` is called, to warm it up."""
-    source, _ = unpack_work(setup)
+    source, more = unpack_work(setup)
+    for wanted in more.split():
+        importlib.import_module(wanted)
     module = ModuleType(name)
     module.__dict__["__file__"] = f"<{name}>"
     sys.modules[name] = module

@@ -14,6 +14,9 @@ from .watch import Broken
 from .zygote import pack_message, pack_work, send_order, start_first
 
 MOST_HARNESSES = 8
+# Large modules are loaded ahead only for programs and tests that speak of them: each run pays for what its zygote has.
+MORE_WORDS = (b"async", b"mock")
+MORE_MODULES = "asyncio unittest.mock"
 NUMPY_SETUP = b"numpy"
 
 
@@ -28,7 +31,7 @@ class Zygotes:
         self.own = {os.getpid(), 1, pid}
         self.numpy: Zygote | None = None
         self._numpy_ready = False
-        self.harnesses: dict[tuple[bytes, bytes, bool], Zygote] = {}
+        self.harnesses: dict[tuple[bytes, bytes, bool, bool], tuple[Zygote, Zygote]] = {}  # the zygote and its parent
         self.sources: dict[bytes, bytes] = {}  # of harnesses, by name
         self.ready: dict[int, Child] = {}
 
@@ -68,23 +71,30 @@ class Zygotes:
             self._numpy_ready = True
         return self.numpy
 
-    def harness(self, letter: bytes, name: bytes, numpy: bool) -> Zygote:
-        key = (letter, name, numpy)
-        zygote = self.harnesses.get(key)
+    def harness(self, letter: bytes, name: bytes, numpy: bool, text: bytes = b"") -> Zygote:
+        """The zygote of a harness; one that has loaded more where `text`, what it will be given, asks for that."""
+        more = any(word in text for word in MORE_WORDS)
+        key = (letter, name, numpy, more)
+        zygote, parent = self.harnesses.pop(key, (None, self.plain))
         if zygote is None:
-            if len(self.harnesses) >= MOST_HARNESSES:
-                raise Broken("more harnesses than a slot keeps")
             source = self.sources.get(name)
             if source is None:
                 raise Broken("a harness that was never sent")
             parent = self.base(numpy)
             self._drop_ready(parent)
-            zygote = self.fork_zygote(parent, letter, pack_work(source, numpy))
+            while len(self.harnesses) >= MOST_HARNESSES:
+                self._forget_oldest()
+            zygote = self.fork_zygote(parent, letter, pack_work(source, MORE_MODULES if more else ""))
             answer = receive(zygote.control)
             if answer[:1] != b"R":
                 raise Broken(answer[1:].decode("utf-8", "replace"))
-            self.harnesses[key] = zygote
+        self.harnesses[key] = zygote, parent
         return zygote
+
+    def _forget_oldest(self) -> None:
+        zygote, parent = self.harnesses.pop(next(iter(self.harnesses)))
+        self._drop_ready(parent)
+        self.dismiss(zygote, parent)
 
     def prepare(self) -> None:
         """Between programs: fork the next child ahead, which then waits for its work. Not where a program of another

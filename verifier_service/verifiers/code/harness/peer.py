@@ -37,6 +37,8 @@ MAX_SIGNS = 20
 MAX_EXPORTS = 500_000
 MAX_NESTING = 400
 HEAD = struct.Struct(">I")
+_ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode  # messages are made as trees
+_DECODE = json.JSONDecoder().decode
 UNTOUCHING = ("load", "get", "names")  # requests that run nothing of what the test wants to know about
 
 
@@ -60,7 +62,7 @@ class Channel:
 
     def send(self, message: list[Any]) -> None:
         """Raises TooLarge, or Gone when the other end has hung up."""
-        data = json.dumps(message, separators=(",", ":")).encode("ascii")
+        data = _ENCODE(message).encode("ascii")
         if len(data) > MAX_FRAME_BYTES:
             raise TooLarge("too many bytes")
         view = memoryview(HEAD.pack(len(data)) + data)
@@ -72,35 +74,40 @@ class Channel:
 
     def receive(self) -> list[Any]:
         """Raises Gone at the end of the stream and for what is no frame."""
-        size = HEAD.unpack(self._exactly(HEAD.size))[0]
-        if size > MAX_FRAME_BYTES:
-            raise Gone("a frame too large")
+        data = self._frame()
         try:
-            message = json.loads(self._exactly(size))
+            message = _DECODE(data.decode("utf-8", "surrogatepass"))
         except (ValueError, RecursionError):
             raise Gone("a frame that is no JSON") from None
         if type(message) is not list or not message or type(message[0]) is not str:
             raise Gone("a frame that is no message")
         return message
 
-    def _exactly(self, size: int) -> bytes:
-        parts, missing = [], size
-        if self.pending:
-            part, self.pending = self.pending[:size], self.pending[size:]
-            parts.append(part)
-            missing -= len(part)
-        while missing:
-            try:
-                part = os.read(self.fd, min(max(missing, 65536), 1 << 20))
-            except OSError:
-                raise Gone("the other end has hung up") from None
-            if not part:
-                raise Gone("the other end has ended")
-            if len(part) > missing:
-                part, self.pending = part[:missing], part[missing:]
-            parts.append(part)
-            missing -= len(part)
-        return b"".join(parts)
+    def _frame(self) -> bytes:
+        data = self.pending
+        while len(data) < HEAD.size:
+            data += self._more(1 << 16)
+        size = HEAD.unpack_from(data)[0]
+        if size > MAX_FRAME_BYTES:
+            raise Gone("a frame too large")
+        end = HEAD.size + size
+        if len(data) < end:
+            parts, missing = [data], end - len(data)
+            while missing > 0:
+                parts.append(self._more(min(max(missing, 1 << 16), 1 << 20)))
+                missing -= len(parts[-1])
+            data = b"".join(parts)
+        self.pending = data[end:]
+        return data[HEAD.size : end]
+
+    def _more(self, most: int) -> bytes:
+        try:
+            data = os.read(self.fd, most)
+        except OSError:
+            raise Gone("the other end has hung up") from None
+        if not data:
+            raise Gone("the other end has ended")
+        return data
 
 
 class Peer:

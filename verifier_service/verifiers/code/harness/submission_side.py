@@ -83,6 +83,8 @@ PRESET_NAMES: dict[str, Any] = {
     "TreeNode": TreeNode,
     "Node": Node,
 }
+# A program's built-in names; made here, in the zygote, so that no child has to.
+NAMES: dict[str, Any] = {**PRESET_NAMES, **builtins.__dict__}
 
 
 class Submission:
@@ -102,7 +104,7 @@ class Submission:
         """Run the program's top level."""
         sys.modules[MODULE] = self.module
         namespace = self.module.__dict__
-        namespace["__builtins__"] = {**PRESET_NAMES, **builtins.__dict__}
+        namespace["__builtins__"] = NAMES
         if mirrors:
             self._mirror(peer)
         sys.setrecursionlimit(RECURSION_LIMIT)
