@@ -224,8 +224,8 @@ class Slot:
         """All payloads of a judged program, then DONE."""
         self.reason, self.stopped = "", False
         numpy = bool(run.flags & wire.USES_NUMPY)
-        submissions = self.zygotes.harness(b"s", run.submission_harness, numpy)
-        judges = self.zygotes.harness(b"j", run.judge_harness, numpy)
+        submissions = self.zygotes.harness(b"s", run.submission_harness, numpy, run.source)
+        judges = self.zygotes.harness(b"j", run.judge_harness, numpy, b"".join(run.payloads))
         commands = _Commands([], {})
         if run.language != wire.PYTHON:
             commands, failure = self._install(run.language, run.built, run.limits)
