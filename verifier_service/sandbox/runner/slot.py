@@ -35,6 +35,7 @@ class _Commands(NamedTuple):
     lines: list[list[str]]
     environment: dict[str, str]
     sparse: bool = False
+    out_of_memory: bytes = b""
 
 
 NOT_STARTED = 127  # the status of a command that can't be started, and of no compiler
@@ -75,6 +76,7 @@ class Slot:
         self.reason = ""
         self.dead = ""  # why this slot ends with the present program
         self.stopped = False
+        self.out_of_memory = b""  # of the present program's language
         self.harvest: Callable[[], None] | None = None  # at the end of a case, before its files go
 
     # --- programs
@@ -160,13 +162,14 @@ class Slot:
         if failure is None:
             self.box.install(files)
         memory_mb = limits.memory_mb - language.memory_extra_mb
-        return _Commands([build.filled(language.run, memory_mb=memory_mb)], dict(language.environment), language.sparse), failure
+        run = build.filled(language.run, memory_mb=memory_mb)
+        return _Commands([run], dict(language.environment), language.sparse, language.out_of_memory.encode()), failure
 
     def _done(self, run_id: int, held: bytes, send: Callable[[bytes], None]) -> None:
         try:
             self.box.uninstall()
         except NotEmpty as error:
-            raise Broken(str(error)) from error
+            self.dead = str(error)  # what was seen of the program holds; nobody runs here after it
         send(held + wire.frame(wire.DONE, wire.pack_done(run_id, not self.dead, self.dead or self.reason)))
 
     def _case(self, zygote: Zygote, run: wire.RunBody, source: bytes, stdin: bytes, commands: _Commands) -> wire.WireTermination:
@@ -187,6 +190,7 @@ class Slot:
     ) -> bytes:
         """The work message of a submission's process."""
         lines = commands.lines
+        self.out_of_memory = commands.out_of_memory
         if lines:
             lines = [*lines[:-1], [*lines[-1], *args]]
         rlimits = self._rlimits(limits, sparse=commands.sparse)
@@ -313,7 +317,7 @@ class Slot:
         if left or any(child.failed or child.end.at - child.started > OOM_TAKES_S for child in watcher.children if child.end):
             self._cgroup_causes(watcher, bool(left))
         first, *judges = watcher.children
-        ends = [ending.termination(first, self.box, orphans_cpu_s, submission=True)]
+        ends = [ending.termination(first, self.box, orphans_cpu_s, submission=True, out_of_memory=self.out_of_memory)]
         ends += [ending.termination(judge, self.box, 0.0, submission=False) for judge in judges]
         if self.harvest is not None:
             self.harvest()
