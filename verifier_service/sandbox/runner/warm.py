@@ -80,12 +80,28 @@ def settle() -> None:
     gc.freeze()
 
 
+POOL_BYTES = 16384
+MOST_FILLED = 2 * POOL_BYTES
+
+
 def _fill_pools() -> list[object]:
     """Use up the free blocks of every pool, so that a child's small objects come from fresh pools: one new page for
-    each size, where a block of a half used pool costs a copy of its page and of its pool's first page."""
-    kept: list[object] = [[bytes(size - 40) for _ in range(2 * 16384 // size)] for size in range(48, 513, 16)]
-    kept += [[object() for _ in range(4000)], [number / 3 for number in range(3000)]]
-    return kept
+    each size, where a block of a half used pool costs a copy of its page and of its pool's first page. No more than
+    that: each page that is used here is one more for every fork to map."""
+    kept: list[object] = [_filled(size) for size in range(48, 513, 16)]
+    return [*kept, [object() for _ in range(512)], [number / 3 for number in range(512)]]
+
+
+def _filled(size: int) -> list[bytes]:
+    """Blocks of this size, up to the last of the pools in use; a fresh pool gives its blocks in order from the first."""
+    blocks = [bytes(size - 40)]
+    for _ in range(MOST_FILLED // size):
+        blocks.append(bytes(size - 40))
+        first, second = map(id, blocks[-2:])
+        if second == first + size and first % POOL_BYTES < size:
+            del blocks[-2:]
+            break
+    return blocks
 
 
 def _immortalise(word_at: Callable[[int], Any]) -> None:
