@@ -126,6 +126,18 @@ RIGHT = {
         [([[4, 2, 7, 1, None, None, 9]], [4, 7, 2, 9, None, None, 1]), ([[]], [])],
         {},
     ),
+    "empty lists among linked lists": (
+        "class Solution:\n    def f(self, head: Optional[ListNode], k: int) -> List[Optional[ListNode]]:\n        return [head] + [None] * k",
+        "f",
+        [([[1, 2], 2], [[1, 2], [], []]), ([[], 1], [[], []])],
+        {},
+    ),
+    "null among numbers": (
+        "class Solution:\n    def f(self, x: int) -> List[int]:\n        return [x, None]",
+        "f",
+        [([1], [1, None])],
+        {},
+    ),
     "a node class of its own": (
         "class ListNode:\n    def __init__(self, val=0, next=None):\n        self.val, self.next = val, next\nclass Solution:\n"
         "    def f(self, head: ListNode) -> ListNode:\n        assert type(head) is ListNode\n        return head.next",

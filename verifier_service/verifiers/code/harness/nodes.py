@@ -55,15 +55,22 @@ def to_nodes(value: Any, hint: str, own: Any = None) -> Any:
     return build(value, make)
 
 
-def from_nodes(value: Any) -> Any:
-    """JSON data from nodes, also inside a list; anything else as it is."""
+def from_nodes(value: Any, hint: str = "") -> Any:
+    """JSON data from nodes, also inside a list; anything else as it is.
+
+    Where nodes are due, by the annotation `hint` or by what else is in the list, None is an empty list or tree: `[]`.
+    """
+    if value is None and node_kind(hint) is not None:
+        return []
     name = type(value).__name__
     if name == "ListNode":
         return _list_values(value)
     if name == "TreeNode":
         return _level_order(value)
-    if type(value) is list and value and any(type(item).__name__ in ("ListNode", "TreeNode") for item in value):
-        return [from_nodes(item) for item in value]
+    if type(value) is list:
+        kind = node_kind(hint) or next((node_kind(type(item).__name__) for item in value if item is not None), None)
+        if kind is not None and all(item is None or type(item).__name__ == kind for item in value):
+            return [from_nodes(item, kind) for item in value]
     return value
 
 

@@ -179,9 +179,7 @@ class Submission:
             raise
         if inplace is not None:
             return PlainResult(from_nodes(arguments[inplace]))
-        if result is None and hints and node_kind(hints[-1]) is not None:
-            return PlainResult([])  # an empty list or tree
-        return PlainResult(from_nodes(result))
+        return PlainResult(from_nodes(result, hints[-1] if hints else ""))
 
     def _entry(self, entry: str) -> Any:
         found = vars(self.module).get(entry)
