@@ -116,7 +116,9 @@ class AssertRun:
                 self._run_unit(lambda: self.space[checker](self.submitted(target)))
             items = collect(self.space, self._candidate_fixture)
             cases = self._unittest_suites()
-            planned(len(plan.units) + (plan.checker is not None) + len(items) + sum(suite.countTestCases() for suite in cases))
+            total = len(plan.units) + (plan.checker is not None) + len(items) + sum(suite.countTestCases() for suite in cases)
+            if total != plan.total:
+                planned(total)
             self._run_items(items)
             for suite in cases:
                 suite.run(UnittestResult(self))

@@ -11,6 +11,7 @@ import base64
 import builtins
 import importlib
 import marshal
+import re
 import sys
 import typing
 from types import CodeType
@@ -40,6 +41,8 @@ PRESET_FROM = {
 }
 CHECKERS = ("check", "check_solution", "check_candidate", "run_tests", "test", "run_test")
 CANDIDATES = ("candidate", "solution", "func", "f")
+CAPITALS = re.compile(r"\b[A-Z]\w*")
+NO_CLASSES = frozenset({"METADATA", "True", "False", "None"})
 INTERPRETER = f"{sys.hexversion:x} "
 MOST_PACKED = 1 << 18
 
@@ -69,8 +72,8 @@ class TaskPlan(NamedTuple):
 def planned(code: str, entry_point: str | None, *, tells_of_drops: bool) -> TaskPlan:
     """Raises BadTask."""
     tree = parsed(code)
-    nodes = list(ast.walk(tree))
     bound = bound_names(tree)
+    ours = _names_under_test(tree, bound, entry_point)
     reaches = patched_library(tree) if "patch" in code or "setattr" in code else ""
     tree.body = with_main_guard(tree)
     units = tuple(index for index, statement in enumerate(tree.body) if asserts(statement, tree))
@@ -78,8 +81,7 @@ def planned(code: str, entry_point: str | None, *, tells_of_drops: bool) -> Task
     static = _static_tests(tree, checker)
     if not units and not static and checker is None:
         raise BadTask("the test code has no assertion and no test function")
-    used = _classes(tree, nodes, entry_point)
-    ours = _names_under_test(nodes, bound, entry_point)
+    used = _classes(tree, code, entry_point)
     drops = tells_of_drops and bool(used)
     return TaskPlan(_compiled(tree, drops=drops), units, static, checker, bound, ours, used, reaches, drops)
 
@@ -124,10 +126,13 @@ def preset(name: str) -> Any:
     return getattr(typing, name) if name in typing.__all__ and name != "Text" else None
 
 
-def _classes(tree: ast.Module, nodes: list[ast.AST], entry_point: str | None) -> frozenset[str]:
+def _classes(tree: ast.Module, code: str, entry_point: str | None) -> frozenset[str]:
     """Names that the test uses as classes; none where no name could be a class of the submission's."""
-    if not (entry_point or "")[:1].isupper() and not any(map(_names_a_class, nodes)):
-        return frozenset()
+    if not (entry_point or "")[:1].isupper():
+        if code.isascii() and NO_CLASSES.issuperset(CAPITALS.findall(code)):
+            return frozenset()
+        if not any(map(_names_a_class, ast.walk(tree))):
+            return frozenset()
     used = classes_in_use(tree)
     if entry_point is not None and not used.isdisjoint(CANDIDATES):
         used |= {entry_point}
@@ -137,15 +142,16 @@ def _classes(tree: ast.Module, nodes: list[ast.AST], entry_point: str | None) ->
 def _names_a_class(node: ast.AST) -> bool:
     """Whether this has a name that begins with a capital; only such may name a class, see Peer.named."""
     if isinstance(node, ast.Name):
-        return node.id[:1].isupper() and node.id != "METADATA"
+        return node.id[:1].isupper() and node.id not in NO_CLASSES
     if isinstance(node, ast.Attribute):
         return node.attr[:1].isupper()
     return isinstance(node, ast.alias) and (node.name[:1].isupper() or (node.asname or "")[:1].isupper())
 
 
-def _names_under_test(nodes: list[ast.AST], bound: frozenset[str], entry_point: str | None) -> frozenset[str]:
+def _names_under_test(tree: ast.Module, bound: frozenset[str], entry_point: str | None) -> frozenset[str]:
     if entry_point is not None and entry_point not in bound:
         return frozenset({entry_point})
+    nodes = list(ast.walk(tree))
     used = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     free = used - bound - set(vars(builtins))
     if any(preset(name) is None for name in free):
