@@ -13,13 +13,12 @@ fi
 "${VENV:-.venv}/bin/python" - <<'PYTHON'
 import docker
 from verifier_service.sandbox import image
-from verifier_service.sandbox.select import image_of
 from verifier_service.settings import Settings
 
 settings = Settings()
 client = docker.from_env(timeout=3600)
 for profile in settings.sandbox_profiles.split(","):
-    name = image_of(settings, profile)
+    name = settings.image_of(profile)
     if not image.is_current(client, name, profile):
         print(f"building the image {name} (once; a minute for python, some more for the others)", flush=True)
     image.ensure(client, name, profile)

@@ -132,6 +132,15 @@ class Settings(BaseSettings):
     )
     compat_runs_cache_s: float = Field(600.0, gt=0, description="Seconds that the ending of a plain run is kept.")
 
+    def image_of(self, profile: str) -> str:
+        """The name of a profile's image."""
+        if profile == "python":
+            return self.sandbox_image
+        repository, colon, tag = self.sandbox_image.rpartition(":")
+        if not colon or "/" in tag:  # that colon is a registry's port
+            repository, tag = self.sandbox_image, "latest"
+        return f"{repository}-{profile}:{tag}"
+
 
 # Variables with the prefix that other parts read.
 OTHERS = ("VERIFIER_CLIENT_", "VERIFIER_TOKEN", "VERIFIER_REQUIRE_", "VERIFIER_URL", "VERIFIER_LOSS_")

@@ -113,7 +113,8 @@ async def _docker(settings: Settings) -> AsyncIterator[Finding]:
     try:
         async with httpx.AsyncClient(transport=transport, base_url=url, timeout=ENGINE_TIMEOUT_S) as client:
             info = (await client.get("/info")).raise_for_status().json()
-            image = await client.get(f"/images/{settings.sandbox_image}/json")
+            profiles = settings.sandbox_profiles.split(",")
+            images = {name: await client.get(f"/images/{settings.image_of(name)}/json") for name in profiles}
     except (httpx.HTTPError, ValueError) as error:
         if isinstance(error, httpx.ConnectError) and _is_denied(rest):
             remedy = "add yourself to the group docker: sudo usermod -aG docker $USER, then log in again"
@@ -125,14 +126,18 @@ async def _docker(settings: Settings) -> AsyncIterator[Finding]:
     seen = f"engine {info.get('ServerVersion')} at {address}, cgroup v{info.get('CgroupVersion', '1')}, runtimes {runtimes}"
     yield Finding("docker", Status.OK, seen)
     yield _runtime(settings.sandbox_runtime, info.get("Runtimes") or {})
-    if image.is_success:
-        size_mb = image.json().get("Size", 0) / 1e6
-        yield Finding("sandbox image", Status.OK, f"{settings.sandbox_image}, {size_mb:,.0f} MB")
-    else:
-        yield Finding(
-            "sandbox image", Status.NOTE, f"{settings.sandbox_image} is not built yet", "the first start builds it (make serve)"
-        )
+    for profile, image in images.items():
+        yield _image(settings, profile, image)
     yield await _compose()
+
+
+def _image(settings: Settings, profile: str, image: httpx.Response) -> Finding:
+    name = settings.image_of(profile)
+    title = "sandbox image" if profile == "python" else f"image {profile}"
+    if image.is_success:
+        return Finding(title, Status.OK, f"{name}, {image.json().get('Size', 0) / 1e6:,.0f} MB")
+    when = "the first start builds it" if profile == "python" else "the first start builds it while it serves, in minutes"
+    return Finding(title, Status.NOTE, f"{name} is not built yet", f"{when} (make serve)")
 
 
 def _runtime(name: str, runtimes: Runtimes) -> Finding:

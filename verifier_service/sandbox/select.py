@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import docker.errors
 import requests.exceptions
-from docker.utils import parse_repository_tag
 
 import docker
 from verifier_service.sandbox import image
@@ -99,14 +98,6 @@ def _slots(settings: Settings, profile: str) -> int:
     return own or settings.sandbox_slots or core_count()
 
 
-def image_of(settings: Settings, profile: str) -> str:
-    """The name of a profile's image."""
-    if profile == "python":
-        return settings.sandbox_image
-    repository, tag = parse_repository_tag(settings.sandbox_image)
-    return f"{repository}-{profile}:{tag or 'latest'}"
-
-
 def _most_memory_mb(settings: Settings) -> int:
     """The most that a program of any language, or its compiler, may be granted."""
     extra_mb = max(row.memory_extra_mb for row in LANGUAGES.values())
@@ -117,7 +108,7 @@ def make_docker_backend(settings: Settings, events: PoolEvents | None = None, pr
     """Slots of one profile."""
     plain = profile == "python"
     template = ContainerTemplate(
-        image=image_of(settings, profile),
+        image=settings.image_of(profile),
         profile=profile,
         runtime=settings.sandbox_runtime,
         memory_mb=settings.code_memory_mb,

@@ -82,6 +82,8 @@ async def test_an_engine_is_described_and_a_missing_image_is_no_fault(monkeypatc
     assert found["docker"].status is Status.OK
     assert "28.1" in found["docker"].seen
     assert found["sandbox image"].status is Status.NOTE
+    assert found["image compiled"].status is Status.NOTE
+    assert "while it serves" in found["image compiled"].remedy
 
 
 async def test_a_runtime_that_the_engine_lacks_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,8 +63,9 @@ async def test_bubblewrap_that_does_not_work_is_told_with_its_own_words(monkeypa
 
 def test_each_profile_has_an_image_of_its_own_name() -> None:
     settings = Settings(sandbox_image="registry.example:5000/team/runner:v3")
-    assert select.image_of(settings, "python") == "registry.example:5000/team/runner:v3"
-    assert select.image_of(settings, "compiled") == "registry.example:5000/team/runner-compiled:v3"
+    assert settings.image_of("python") == "registry.example:5000/team/runner:v3"
+    assert settings.image_of("compiled") == "registry.example:5000/team/runner-compiled:v3"
+    assert Settings(sandbox_image="registry.example:5000/runner").image_of("full") == "registry.example:5000/runner-full:latest"
 
 
 def test_slots_of_the_larger_profiles_may_be_fewer() -> None:
