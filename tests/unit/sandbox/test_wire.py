@@ -56,6 +56,7 @@ def test_bytes_that_are_no_frame_are_refused_and_nothing_else_happens(data: byte
         wire.unpack_pair,
         wire.unpack_done,
         wire.unpack_emit,
+        wire.unpack_warm,
         wire.unpack_number,
     ):
         try:
