@@ -20,9 +20,10 @@ from typing import Any
 
 from verifier_service.verifiers.code.harness.agree import agrees
 from verifier_service.verifiers.code.harness.asserts import STREAM_WORDS, AssertRun
+from verifier_service.verifiers.code.harness.channel import Gone
 from verifier_service.verifiers.code.harness.described import catch_up
 from verifier_service.verifiers.code.harness.interactive_judge import judge_conversation
-from verifier_service.verifiers.code.harness.peer import Gone, Peer
+from verifier_service.verifiers.code.harness.peer import Peer
 from verifier_service.verifiers.code.harness.proxies import Oversized, Unproxiable, is_remote
 from verifier_service.verifiers.code.harness.restraint import claims_too_much
 from verifier_service.verifiers.code.harness.task_code import BadTask

@@ -7,15 +7,13 @@ business, what a proxy may ask is its `Policy`'s; both sides share this file and
 
 from __future__ import annotations
 
-import json
-import os
-import struct
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
-from verifier_service.verifiers.code.harness.codec import MAX_FRAME_BYTES, Decoder, Encoder, TooLarge, WireError
+from verifier_service.verifiers.code.harness.channel import Channel, Gone
+from verifier_service.verifiers.code.harness.codec import Decoder, Encoder, TooLarge, WireError
 from verifier_service.verifiers.code.harness.described import (
     IMMUTABLE,
     base_name,
@@ -36,9 +34,6 @@ from verifier_service.verifiers.code.harness.proxies import Oversized, RemoteMet
 MAX_SIGNS = 20
 MAX_EXPORTS = 500_000
 MAX_NESTING = 400
-HEAD = struct.Struct(">I")
-_ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode  # messages are made as trees
-_DECODE = json.JSONDecoder().decode
 UNTOUCHING = ("load", "get", "names")  # requests that run nothing of what the test wants to know about
 
 
@@ -47,67 +42,6 @@ class PlainResult:
 
     def __init__(self, value: Any) -> None:
         self.value = value
-
-
-class Gone(BaseException):
-    """The other process has ended, or broke the protocol. No test may catch it: the end stays marked as `gone`."""
-
-
-class Channel:
-    """Frames over a connected stream socket: four bytes of length, then JSON."""
-
-    def __init__(self, fd: int) -> None:
-        self.fd = fd
-        self.pending = b""
-
-    def send(self, message: list[Any]) -> None:
-        """Raises TooLarge, or Gone when the other end has hung up."""
-        data = _ENCODE(message).encode("ascii")
-        if len(data) > MAX_FRAME_BYTES:
-            raise TooLarge("too many bytes")
-        view = memoryview(HEAD.pack(len(data)) + data)
-        try:
-            while view:
-                view = view[os.write(self.fd, view) :]
-        except OSError:
-            raise Gone("the other end has hung up") from None
-
-    def receive(self) -> list[Any]:
-        """Raises Gone at the end of the stream and for what is no frame."""
-        data = self._frame()
-        try:
-            message = _DECODE(data.decode("utf-8", "surrogatepass"))
-        except (ValueError, RecursionError):
-            raise Gone("a frame that is no JSON") from None
-        if type(message) is not list or not message or type(message[0]) is not str:
-            raise Gone("a frame that is no message")
-        return message
-
-    def _frame(self) -> bytes:
-        data = self.pending
-        while len(data) < HEAD.size:
-            data += self._more(1 << 16)
-        size = HEAD.unpack_from(data)[0]
-        if size > MAX_FRAME_BYTES:
-            raise Gone("a frame too large")
-        end = HEAD.size + size
-        if len(data) < end:
-            parts, missing = [data], end - len(data)
-            while missing > 0:
-                parts.append(self._more(min(max(missing, 1 << 16), 1 << 20)))
-                missing -= len(parts[-1])
-            data = b"".join(parts)
-        self.pending = data[end:]
-        return data[HEAD.size : end]
-
-    def _more(self, most: int) -> bytes:
-        try:
-            data = os.read(self.fd, most)
-        except OSError:
-            raise Gone("the other end has hung up") from None
-        if not data:
-            raise Gone("the other end has ended")
-        return data
 
 
 class Peer:

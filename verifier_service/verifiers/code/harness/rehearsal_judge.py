@@ -10,9 +10,9 @@ import types
 import unittest
 from typing import Any
 
+from verifier_service.verifiers.code.harness.channel import HEAD
 from verifier_service.verifiers.code.harness.described import dunders_of
 from verifier_service.verifiers.code.harness.judge_side import TEST_MODULE, judge
-from verifier_service.verifiers.code.harness.peer import HEAD
 
 ROUNDS = 6
 

@@ -9,7 +9,7 @@ import socket
 import sys
 from typing import Any
 
-from verifier_service.verifiers.code.harness.peer import HEAD
+from verifier_service.verifiers.code.harness.channel import HEAD
 from verifier_service.verifiers.code.harness.submission_side import MODULE, serve
 
 ROUNDS = 6
