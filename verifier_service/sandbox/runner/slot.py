@@ -329,6 +329,9 @@ class Slot:
             signs = [f"left what can't be removed: {error}"]
         if self.loopback.used():
             self.reason = self.reason or "network"
+        if self.submission_uid == SELF and any(end.ending == "signalled" and end.signal == signal.SIGKILL for end in ends[1:]):
+            signs.append("killed its judge")
+            ends[0] = ends[0]._replace(ending="signalled", exit_code=-1, signal=signal.SIGKILL)
         if self.submission_uid == SELF and not procs.all_well(self.own):
             self.dead = "tamper"
             signs.append("killed a process of the sandbox")
