@@ -79,7 +79,7 @@ async def test_a_crash_is_no_exit_with_zero(backend: SandboxBackend, row: Langua
     (end,) = await ended(backend, row, [b"crash\n"])
     assert end.ending in (Ending.EXITED, Ending.SIGNALLED)
     assert end.exit_code != 0
-    assert not end.stdout
+    assert not end.stdout or row.name == "verilog"  # which prints its last words
 
 
 @pytest.mark.parametrize("row", [param for param in ROWS if param.id != "sql"])
@@ -104,7 +104,9 @@ async def test_a_program_that_takes_more_memory_than_it_may_is_stopped_for_that(
 @pytest.mark.parametrize("row", ROWS)
 async def test_what_is_no_program_fails_with_a_message(backend: SandboxBackend, row: Language) -> None:
     source = source_of(row)
-    source = NOT_A_PROGRAM + source if row.name == "pascal" else source + NOT_A_PROGRAM  # nothing after its `end.` counts
+    # Nothing after Pascal's `end.` counts, and Lisp reads no further than it has got.
+    first = row.name in ("pascal", "commonlisp")
+    source = NOT_A_PROGRAM + source if first else source + NOT_A_PROGRAM
     program = Program(row.name, source, (b"",))
     async with backend.run(program, LIMITS) as execution:
         (end,) = [termination async for termination in execution]
