@@ -35,19 +35,14 @@ CPP_FLAGS = ["-std=gnu++17", "-O2"]
 CPP_LIGHT = """#include <iostream>
 int main() { long long x, sum = 0; while (std::cin >> x) sum += x; std::cout << sum << "\\n"; }
 """
+# A chain of multiplications, which takes as long whichever compiler made it.
 CPP_BUSY = """#include <iostream>
-#include <vector>
 int main() {
     long long x, sum = 0;
     while (std::cin >> x) sum += x;
-    std::vector<bool> composite(8'000'000);
-    long long primes = 0;
-    for (long long p = 2; p < 8'000'000; ++p) {
-        if (composite[p]) continue;
-        ++primes;
-        for (long long q = p * p; q < 8'000'000; q += p) composite[q] = true;
-    }
-    std::cout << sum + primes - 539777 << "\\n";
+    unsigned long long state = 1;
+    for (int i = 0; i < 20'000'000; ++i) state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    std::cout << sum + (state == 0) << "\\n";
 }
 """
 FUNCTIONS = [
