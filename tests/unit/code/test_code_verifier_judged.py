@@ -253,6 +253,33 @@ async def test_a_checker_runs_after_the_submission_has_left_its_slot() -> None:
     assert backend.programs[0].files == ()
 
 
+@pytest.mark.parametrize(("name", "ours"), [("py", "python"), ("c++", "cpp"), ("cpp", "cpp")])
+def test_a_checkers_language_goes_by_all_its_names(name: str, ours: str) -> None:
+    verifier = CodeVerifier(FakeBackend(lambda program, stdin, limits: ended(), languages=("python", "cpp")), Settings())
+    tests = {**checker_tests("ok"), "checker": {"language": name, "source": "check"}}
+    task = verifier.prepare(CodeSpec.model_validate({"kind": "code", "tests": tests}))
+    assert task.checker is not None
+    assert task.checker.language == ours
+    tests["checker"] = {"language": "cobol", "source": "check"}
+    with pytest.raises(SpecRefused, match="there is python, cpp"):
+        verifier.prepare(CodeSpec.model_validate({"kind": "code", "tests": tests}))
+
+
+def test_an_interactors_language_goes_by_all_its_names() -> None:
+    verifier = CodeVerifier(FakeBackend(lambda program, stdin, limits: ended()), Settings())
+    tests = {"style": "interactive", "interactor": {"language": "python3", "source": "x"}, "cases": [{"stdin": ""}]}
+    verifier.prepare(CodeSpec.model_validate({"kind": "code", "tests": tests}))
+
+
+async def test_a_whole_reply_is_a_program_without_byte_order_mark_and_carriage_returns() -> None:
+    backend = FakeBackend(lambda program, stdin, limits: ended(b"1"))
+    verifier = CodeVerifier(backend, Settings())
+    tests = {"style": "stdin", "cases": [{"stdin": "", "expected_stdout": "1"}]}
+    task = verifier.prepare(CodeSpec.model_validate({"kind": "code", "tests": tests, "extract": "whole"}))
+    await verifier.verify(task, "\ufeffread x\r\necho 1\r\n", Deadline.after(5))
+    assert [program.source for program in backend.programs] == ["read x\necho 1\n"]
+
+
 async def test_a_checker_that_does_not_compile_is_the_tasks_fault() -> None:
     verifier = CodeVerifier(
         FakeBackend(

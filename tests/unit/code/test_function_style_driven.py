@@ -96,9 +96,17 @@ async def test_the_program_is_the_same_whatever_the_cases() -> None:
 
 async def test_a_case_that_fails_behind_others_is_run_by_itself_before_it_counts() -> None:
     stateful = await outcomes(lambda x, first: x if first else -1, spec(([1], 1), ([2], 2), ([3], 3)))
-    assert stateful == (["correct"] * 3, [[[1], [2], [3]], [[2]], [[3]]])
+    assert stateful == (["correct"] * 3, [[[1], [2], [3]], *[[[2]]] * 3, *[[[3]]] * 3])
     wrong = await outcomes(lambda x, first: x if x < 3 else 0, spec(([1], 1), ([2], 2), ([3], 3), ([4], 4)))
     assert wrong == (["correct", "correct", "incorrect"], [[[1], [2], [3], [4]], [[3]]])
+
+
+@pytest.mark.parametrize("scoring", ["binary", "fraction"])
+async def test_a_guess_that_was_wrong_behind_others_has_no_second_try(scoring: str) -> None:
+    guesses = iter([True, False, True, True, False])  # of the second case: right by itself, then wrong again
+    found, processes = await outcomes(lambda x, first: next(guesses), spec(([1], True), ([2], True), scoring=scoring))
+    assert found == ["correct", "incorrect"]
+    assert processes == [[[1], [2]], [[2]], [[2]], [[2]]]
 
 
 async def test_the_first_case_of_a_process_counts_at_once() -> None:

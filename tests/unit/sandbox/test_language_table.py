@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -65,6 +66,11 @@ def test_a_language_with_fences_in_common_with_another_still_has_its_own_name_fo
         ("class Helper {}\npublic record Point(int x) {}", "Point.java"),
         ("class Main { public static void main(String[] a) {} }", "Main.java"),
         ("public interface Shape {}", "Shape.java"),
+        ("// a public class to hold edges\n/* the public class Solver */ public class Main {}", "Main.java"),
+        ('class A { String s = "{ public class B \\" {"; char c = \'"\'; }\npublic class Main {}', "Main.java"),
+        ('class A { String s = """\n public class B {{ " """; }\npublic class Main {}', "Main.java"),
+        ("class A { public enum Color { RED } public interface Shape {} }\npublic class Main {}", "Main.java"),
+        ("class A { public enum Color { RED } }", "Main.java"),
     ],
 )
 def test_a_java_file_is_named_after_its_public_class(source: str, name: str) -> None:
@@ -73,6 +79,13 @@ def test_a_java_file_is_named_after_its_public_class(source: str, name: str) -> 
 
 def test_a_file_name_never_leads_out_of_the_folder() -> None:
     assert LANGUAGES["java"].file_name("public class ../../x {}") == "Main.java"
+
+
+@pytest.mark.parametrize("part", ["/*", '"', '"""', "'", '"\\', "{", "public class ", "public final ", "//", "\\"])
+def test_a_file_name_is_found_in_linear_time(part: str) -> None:
+    started = time.process_time()
+    LANGUAGES["java"].file_name(part * (300_000 // len(part)))
+    assert time.process_time() - started < 5.0
 
 
 def test_each_profile_installs_what_the_ones_before_it_did_not() -> None:

@@ -16,6 +16,12 @@ PROFILES = ("python", "compiled", "full")  # images, each with all of those befo
 Command = tuple[str, ...]
 
 
+# What is not code in a source that `file_from` searches: comments and literals.
+_NO_CODE = re.compile(
+    r'"""(?:\\.|[^\\])*?(?:"""|\Z)|"(?:\\.|[^"\\\n])*+"?|\'(?:\\.|[^\'\\\n])*+\'?|//[^\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL
+)
+
+
 class Language(NamedTuple):
     """One row."""
 
@@ -23,7 +29,7 @@ class Language(NamedTuple):
     title: str
     profile: str  # the smallest image that has it
     packages: str  # Debian's, space-separated
-    file: str  # what the source is called; where `file_from` matches, its first group instead of the stem
+    file: str  # what the source is called; where `file_from` matches outside braces, its first group is the stem
     run: Command
     version: Command  # prints it
     compile: tuple[Command, ...] = ()
@@ -40,8 +46,13 @@ class Language(NamedTuple):
 
     def file_name(self, source: str) -> str:
         """What this source must be called."""
-        found = re.search(self.file_from, source) if self.file_from else None
-        return f"{found[1]}.{self.file.rpartition('.')[2]}" if found is not None else self.file
+        depth = 0
+        for found in re.finditer(rf"[{{}}]|{self.file_from}", _NO_CODE.sub(" ", source)) if self.file_from else ():
+            if found[1] is None:
+                depth += 1 if found[0] == "{" else -1
+            elif depth == 0:
+                return f"{found[1]}.{self.file.rpartition('.')[2]}"
+        return self.file
 
     @property
     def fence_tags(self) -> frozenset[str]:

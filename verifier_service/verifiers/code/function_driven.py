@@ -5,7 +5,7 @@ Python's are. A reply *is* the answer: the driver holds nothing but the argument
 
 The cases of a submission go to one process together, within the limits of one case, since starting a runtime may cost
 more than a hundred calls. But a case is failed only by a process that it was first in: what goes wrong later, where an
-earlier case may be the reason, is run once more by itself.
+earlier case may be the reason, is run again by itself; a wrong answer several times, lest a guess have a second try.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from verifier_service.verifiers.code.results import Tally, failure_of, how_it_en
 from verifier_service.verifiers.code.task import CodeTask
 
 TOGETHER_BYTES, TOGETHER_CASES = 2 * MIB, 500  # that go to one process
+RUNS_AFTER_A_WRONG_ANSWER = 3  # by itself, which must all be right
 MOST_GROUPS = 8  # processes that take cases together; what is left after them has a process a case
 # A right answer may be written longer than what is expected, 0.30000000000000004 for .3, but not without bound.
 LONGER, SLACK_BYTES = 64, 4096
@@ -123,6 +124,7 @@ class _Run:
     ) -> None:
         self.judged: dict[int, Judged] = {}
         self.doubtful: set[int] = set()
+        self.answered_wrong: set[int] = set()  # of the doubtful
         self._backend = backend
         self._task = task
         self._tests = tests
@@ -146,6 +148,7 @@ class _Run:
                 self.judged[case] = found
             else:
                 self.doubtful.add(case)
+                self.answered_wrong |= {case} if place in replies.found else set()
             if place not in replies.found:
                 return place > 0 and failure_of(end) not in (None, Outcome.RUNTIME_ERROR)
         return False
@@ -156,14 +159,16 @@ class _Run:
         stops = self._task.spec.stops_on_failure
         if not all_that_is_left:
             cases = [first] if stops else [case for case in cases if case in self.doubtful]
-        waiting = iter(cases)
+        runs = [case for case in cases for _ in range(RUNS_AFTER_A_WRONG_ANSWER if case in self.answered_wrong else 1)]
+        waiting = iter(runs)
 
         def take(end: Termination) -> bool:
             case = next(waiting)
-            self.judged[case] = self._judge(case, end, replies_in(end.stdout), 0)
+            if case not in self.judged or self.judged[case].passed:
+                self.judged[case] = self._judge(case, end, replies_in(end.stdout), 0)
             return stops and not self.judged[case].passed
 
-        await self._run([self._task.stdins[case] for case in cases], take)
+        await self._run([self._task.stdins[case] for case in runs], take)
 
     async def _run(self, stdins: Sequence[bytes], take: Callable[[Termination], bool]) -> list[Termination]:
         """Terminations of a process for each of these, up to the one that `take` says is the last. A starved one is run

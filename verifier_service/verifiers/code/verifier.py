@@ -90,12 +90,13 @@ class CodeVerifier:
             TaskFault: no tests.
         """
         languages = self._backend.info().languages if self._backend is not None else ("python",)
-        spec = spec.model_copy(update={"language": NAMES.get(spec.language, spec.language)})
+        spec = _with_our_names(spec)
         if spec.language not in languages:
             raise SpecRefused("language", f"{spec.language} is not available here; there is {', '.join(languages)}")
         _check_style(spec, languages)
         if isinstance(spec.tests, StdinTests) and spec.tests.checker is not None and spec.tests.checker.language not in languages:
-            raise SpecRefused("tests.checker.language", f"{spec.tests.checker.language} is not available here")
+            there = ", ".join(languages)
+            raise SpecRefused("tests.checker.language", f"{spec.tests.checker.language} is not available here; there is {there}")
         if isinstance(spec.tests, InteractiveTests) and spec.tests.interactor.language not in INTERACTOR_LANGUAGES:
             raise SpecRefused("tests.interactor.language", f"interactors are written in {', '.join(INTERACTOR_LANGUAGES)}")
         return make_task(spec, resolve(spec.limits, self._settings), defaults(self._settings))
@@ -196,6 +197,18 @@ class CodeVerifier:
         return None
 
 
+def _with_our_names(spec: CodeSpec) -> CodeSpec:
+    """The task, with its languages called as our table calls them."""
+    tests = spec.tests
+    if isinstance(tests, StdinTests) and tests.checker is not None:
+        checker = tests.checker.model_copy(update={"language": NAMES.get(tests.checker.language, tests.checker.language)})
+        tests = tests.model_copy(update={"checker": checker})
+    if isinstance(tests, InteractiveTests):
+        language = NAMES.get(tests.interactor.language, tests.interactor.language)
+        tests = tests.model_copy(update={"interactor": tests.interactor.model_copy(update={"language": language})})
+    return spec.model_copy(update={"language": NAMES.get(spec.language, spec.language), "tests": tests})
+
+
 def _check_style(spec: CodeSpec, languages: Sequence[str]) -> None:
     """Not every language has tests that call the submission. Raises SpecRefused."""
     tests = spec.tests
@@ -213,7 +226,8 @@ def _check_style(spec: CodeSpec, languages: Sequence[str]) -> None:
 
 def _program_of(completion: str, spec: CodeSpec) -> str | None:
     if spec.extract == "whole":
-        return completion if completion.strip() else None
+        program = completion.removeprefix("\ufeff").replace("\r\n", "\n")  # as it is in a block
+        return program if program.strip() else None
     return extract_program(completion, spec.language)
 
 
