@@ -38,7 +38,7 @@ BASE = (
 COMPILED = (
     Language(
         "c", "C (C17)", "compiled", "gcc libc6-dev", "main.c",
-        compile=(("gcc", "-std=gnu17", "-O2", "-pipe", "-Wno-unused-result", "-o", "main", "main.c", "-lm"),),
+        compile=(("gcc", "-std=gnu17", "-fpermissive", "-O2", "-pipe", "-Wno-unused-result", "-o", "main", "main.c", "-lm"),),
         run=("{built}/main",), version=("gcc", "-dumpfullversion"), names="c11 c17 c99 gcc",
     ),
     Language(
