@@ -98,11 +98,11 @@ async def verifier(request: pytest.FixtureRequest) -> AsyncIterator[CodeVerifier
         await made.aclose()
 
 
-async def verdict(verifier: CodeVerifier, source: str) -> tuple[ScoredVerdict, str]:
+async def verdict(verifier: CodeVerifier, source: str, interactor: str = INTERACTOR) -> tuple[ScoredVerdict, str]:
     secret = f"sesame-{secrets.token_hex(16)}"
     tests = {
         "style": "interactive",
-        "interactor": {"source": INTERACTOR},
+        "interactor": {"source": interactor},
         "cases": [{"stdin": secret, "expected_stdout": f"{secret}\n"}],
     }
     spec = CodeSpec.model_validate({"kind": "code", "tests": tests, "limits": LIMITS})
@@ -119,6 +119,12 @@ async def test_an_attack_scores_zero_and_the_next_submission_runs(verifier: Code
     assert secret not in found.model_dump_json()
     after, _ = await verdict(verifier, ASKS)
     assert after.score == 1.0, after
+
+
+@pytest.mark.parametrize("name", ["leaves a child with its pipes", "leaves children in other sessions", "stops itself"])
+async def test_what_does_not_read_all_that_it_is_told_is_to_blame(verifier: CodeVerifier, name: str) -> None:
+    found, _ = await verdict(verifier, ATTACKS[name], INTERACTOR.replace("what is it?", "what is it?" * 100_000))
+    assert found.score == 0.0, found
 
 
 async def test_the_search_finds_a_secret_that_lies_about(verifier: CodeVerifier) -> None:

@@ -136,6 +136,8 @@ OUTCOMES: dict[str, tuple[Frames, Termination, Termination, Outcome]] = {
     "listening, the interactor ran out of time": ([MET, LISTENS], GOOD, ended(ending=Ending.CPU_TIME), TOO_SLOW),
     "listening, the interactor ran out of memory": ([MET, LISTENS], STOPPED, NO_MEMORY, Outcome.MEMORY_LIMIT_EXCEEDED),
     "left a child that kept its output open": ([MET, LISTENS], GOOD, LATE, TOO_SLOW),
+    "left a child that reads nothing": ([MET, {"kind": "fills"}], GOOD, LATE, TOO_SLOW),
+    "read nothing and crashed": ([MET, {"kind": "fills"}], CRASHED, LATE, Outcome.RUNTIME_ERROR),
     "listening, the interactor crashed": ([MET, LISTENS], STOPPED, ended(ending=Ending.SIGNALLED, signal=11), Outcome.INCORRECT),
     "listening, the interactor left in haste": ([MET, LISTENS], STOPPED, ended(exit_code=2), Outcome.INCORRECT),
     "listening, the interactor accepted in haste": ([MET, LISTENS], STOPPED, GOOD, Outcome.CORRECT),

@@ -202,6 +202,13 @@ def test_a_submission_that_reads_nothing_may_be_told_more_than_a_pipe_holds(talk
     assert found.end["accepted"], found
 
 
+def test_it_is_known_whether_the_interactor_has_waited_to_be_read(talk: Talking) -> None:
+    source = "import os, time\nif os.fork(): os._exit(0)\ntime.sleep(1)"
+    found = talk(source, "print('x' * 1_000_000)\ninput()", wall_s=5.0)
+    assert found.of("fills") is not None
+    assert talk("import sys\nsys.stdin.read()", "print('x' * 1_000)").of("fills") is None
+
+
 def test_a_lot_may_pass_both_ways_at_the_same_time(talk: Talking) -> None:
     source = "import sys\nfor line in sys.stdin:\n    print(line.strip()[::-1], flush=line == 'end\\n')"
     interactor = (

@@ -52,6 +52,7 @@ class Conversation:
 
     met: dict[str, Any] | None = None
     listens: bool = False
+    fills: bool = False
     flooded: bool = False
     idle: dict[str, Any] | None = None
     decided: dict[str, Any] | None = None
@@ -66,6 +67,8 @@ class Conversation:
                 self.met = frame
             case "listens":
                 self.listens = True
+            case "fills":
+                self.fills = True
             case "flooded":
                 self.flooded = True
             case "idle":
@@ -119,13 +122,14 @@ class Conversation:
     def _without_decision(self, judge: Termination, submission: Termination, memory_mb: int) -> tuple[Outcome, str]:
         """The interactor's process ended in another way than by the end of its program."""
         hog = judge.ending is Ending.MEMORY and judge.memory_mb > HOG_SHARE * memory_mb
-        if not self.listens and (hog or judge.ending in (Ending.CPU_TIME, Ending.WALL_TIME)):
+        waits = judge.ending is Ending.WALL_TIME and self.fills  # for the program to read
+        if not self.listens and not waits and (hog or judge.ending in (Ending.CPU_TIME, Ending.WALL_TIME)):
             raise TaskFault("the task's interactor came to its limits before it read anything of the program")
         if (failure := _failure_of(submission)) is not None:
             return failure, how_it_ended(submission)
         if judge.ending is Ending.SIGNALLED and (not self.listens or judge.signal == signal.SIGKILL):
             raise InfrastructureFault(f"the judge failed: {how_it_ended(judge)}")
-        if not self.listens:
+        if not self.listens and not waits:
             raise TaskFault("the task's interactor left before it read anything of the program")
         if judge.ending in JUDGE_LIMITS:
             return JUDGE_LIMITS[judge.ending], "the interactor came to its own limit with this program"

@@ -5,7 +5,8 @@ the case's input and reference, and its exit status 0 accepts. The two files hav
 this process, which no other process can open.
 
 Reports, in order: `bad_task`, if the interactor does not compile; `met`, and whether the submission got as far as to run;
-`listens` when the interactor begins to wait for it; `flooded` when too much came; `idle` when nothing more will come;
+`fills` when it has not read what the interactor said, so that there is no room for more; `listens` when the interactor begins to
+wait for it; `flooded` when too much came; `idle` when nothing more will come;
 `ended` with what the interactor decided.
 Told of it is how much came, and of an exception the class and the line: what an interactor says may show a secret.
 """
@@ -45,14 +46,15 @@ ReportFrame = Callable[[dict[str, Any]], None]
 
 
 class Conversation:
-    """What passes between the two. `listens`: the interactor has begun to wait for output; `ended`: it got the end of it."""
+    """What passes between the two. `listens`: the interactor has begun to wait for output; `ended`: it got the end of it;
+    `fills`: the pipe to the submission has been full."""
 
     def __init__(self, report: ReportFrame, task: dict[str, Any], watch: Watch | None, reads_by_itself: bool) -> None:
         self.report = report
         self.room = task["output_bytes"]
         self.idle_s = task["idle_s"]  # that the submission may sleep while the interactor waits for it
         self.watch = watch if not reads_by_itself else None
-        self.listens = self.ended = False
+        self.listens = self.ended = self.fills = False
         if reads_by_itself:
             self._listen()
             self.ended = True
@@ -78,9 +80,18 @@ class Conversation:
     def say(self, data: Any) -> int:
         """Write to the submission; what nobody reads any more is lost, as the rest of a conversation shows soon enough."""
         try:
-            return os.write(1, data)
+            if not self.fills and not self._room():
+                self.fills = True
+                self.report({"kind": "fills"})
+            return os.write(1, data[: select.PIPE_BUF] if not self.fills else data)
         except BrokenPipeError:
             return len(data)
+
+    def _room(self) -> bool:
+        """Whether PIPE_BUF bytes can be written without waiting for the submission to read; true once it can't."""
+        output = select.poll()
+        output.register(1, select.POLLOUT)
+        return bool(output.poll(0))
 
     def hear_out(self) -> None:
         """Let the submission go on to its own end, which is part of being right."""
