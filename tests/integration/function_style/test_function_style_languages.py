@@ -99,3 +99,15 @@ async def test_a_case_that_fails_costs_the_others_nothing(verifier: CodeVerifier
 async def test_a_later_standard_has_the_same_driver(verifier: CodeVerifier) -> None:
     source = "#include <numeric>\n#include <span>\n#include <vector>\nint f(std::vector<int> x) { std::span s(x); return s[0]; }"
     assert (await verdict(verifier, "cpp20", source, Scenario([([[5]], 5)]))).score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        ("go", "func f(all ...int) int { sum := 0; for _, one := range all { sum += one }; return sum }"),
+        ("java", "int f(int... all) { return java.util.Arrays.stream(all).sum(); }"),
+    ],
+)
+async def test_any_number_of_arguments_may_come_as_an_array(verifier: CodeVerifier, language: str, source: str) -> None:
+    scenario = Scenario([([[1, 2]], 3), ([[]], 0), ([5], 5), ([1, 2, 4], 7), ([], 0)])
+    assert (await verdict(verifier, language, source, scenario)).score == 1.0

@@ -86,7 +86,8 @@ final class VerifierDriver extends VerifierValues {
     static Object[] arguments(java.lang.reflect.Method method, java.util.List<?> given) {
         java.lang.reflect.Type[] types = method.getGenericParameterTypes();
         Object[] out = new Object[types.length];
-        int fixed = method.isVarArgs() && types.length != given.size() ? types.length - 1 : types.length;
+        boolean whole = types.length == given.size() && types.length > 0 && given.get(types.length - 1) instanceof java.util.List;
+        int fixed = method.isVarArgs() && !whole ? types.length - 1 : types.length;
         if (given.size() < fixed || (given.size() > fixed && fixed == types.length))
             throw new Unfit(ENTRY + " takes " + types.length + " arguments, not " + given.size());
         for (int index = 0; index < fixed; index++) {

@@ -208,7 +208,8 @@ def _go(submission: str, call: Call) -> Assembled:
     bare = skeleton(submission, "go")
     entry = call.entry_point
     start = "package main; " + _GO_DRIVER_IMPORTS
-    start += "".join(f'import "{path}"; ' for path in _GO_USUAL if _go_lacks(submission, bare, path))
+    used = set(re.findall(r"(?<![\w.])([a-z]\w*+)\.[A-Z]", bare))
+    start += "".join(f'import "{path}"; ' for path in _GO_USUAL if _go_lacks(submission, bare, path, used))
     package = re.search(r"^[ \t]*(package[ \t]+\w+[ \t]*;?)", bare, re.MULTILINE)
     changes = [(package.start(1), package.end(1), start) if package is not None else (0, 0, start)]
     changes += [(*main.span(1), "verifierSubmissionMain") for main in re.finditer(r"^func\s++(main)\s*+\(", bare, re.MULTILINE)]
@@ -222,10 +223,13 @@ def _go(submission: str, call: Call) -> Assembled:
     return Assembled("\n".join([_changed(submission, changes), *added, driver, _text("driver_values.go")]))
 
 
-def _go_lacks(submission: str, bare: str, path: str) -> bool:
-    """Whether a package of the standard library is used and not imported; a variable may have its name."""
+def _go_lacks(submission: str, bare: str, path: str, used: set[str]) -> bool:
+    """Whether a package of the standard library is used and not imported; a variable may have its name.
+
+    `used`: what stands before a point and a capital.
+    """
     name = path.rpartition("/")[2]
-    if not re.search(rf"(?<![\w.]){name}\.[A-Z]", bare) or f'"{path}"' in submission:
+    if name not in used or f'"{path}"' in submission:
         return False
     return not re.search(
         rf"\b(?:{name}\s*+(?:,\s*+\w++\s*+){{0,8}}:=|(?:var|func|type|const)\s++{name}\b|{name}\s++[*\[\]]*+\w++\s*+[,)])", bare

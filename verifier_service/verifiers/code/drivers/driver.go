@@ -48,6 +48,7 @@ func verifierAnswer(callee verifier_reflect.Value, line []byte) {
 		verifierGiveUp("failed", verifier_fmt.Sprintf("the entry point takes %d arguments, not %d", kind.NumIn(), len(given)))
 	}
 	arguments := []verifier_reflect.Value{}
+	call := callee.Call
 	for index, item := range given {
 		var wanted verifier_reflect.Type
 		if index < fixed {
@@ -57,11 +58,17 @@ func verifierAnswer(callee verifier_reflect.Value, line []byte) {
 		}
 		value := verifier_reflect.New(wanted).Elem()
 		if !verifierFill(item, value) {
-			verifierGiveUp("failed", verifier_fmt.Sprintf("argument %d can't be given as %s", index+1, wanted))
+			whole := index == fixed && len(given) == kind.NumIn() // an array for all of `...`
+			if whole {
+				value, call = verifier_reflect.New(kind.In(index)).Elem(), callee.CallSlice
+			}
+			if !whole || !verifierFill(item, value) {
+				verifierGiveUp("failed", verifier_fmt.Sprintf("argument %d can't be given as %s", index+1, wanted))
+			}
 		}
 		arguments = append(arguments, value)
 	}
-	results := callee.Call(arguments)
+	results := call(arguments)
 	if last := len(results) - 1; last >= 0 && kind.Out(last) == verifier_reflect.TypeOf((*error)(nil)).Elem() {
 		if !results[last].IsNil() {
 			verifier_fmt.Fprintln(verifier_os.Stderr, "the entry point returned an error:", results[last].Interface())
