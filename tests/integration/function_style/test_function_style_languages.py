@@ -65,7 +65,7 @@ async def verdict(verifier: CodeVerifier, language: str, source: str, scenario: 
     return await verifier.verify(verifier.prepare(spec), f"```{language}\n{source}\n```", Deadline.after(280))
 
 
-def test_every_language_with_a_driver_has_a_program_for_every_scenario() -> None:
+async def test_every_language_with_a_driver_has_a_program_for_every_scenario() -> None:
     assert set(PROGRAMS) | {"cpp20"} == set(LANGUAGES)
     for language, programs in PROGRAMS.items():
         assert set(programs) == set(SCENARIOS), language
