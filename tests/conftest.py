@@ -11,9 +11,17 @@ import importlib.util
 import os
 import shutil
 import subprocess
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+
+if TYPE_CHECKING:
+    from verifier_service.sandbox.contract import SandboxBackend
+    from verifier_service.settings import Settings
+    from verifier_service.verifiers.code.verifier import CodeVerifier
 
 DEFAULT_DOCKER = "unix:///var/run/docker.sock"
 
@@ -61,3 +69,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get(required) == "1":
             pytest.fail(f"{required}=1, but {reason}", pytrace=False)
         pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def started_verifier() -> Callable[[SandboxBackend, Settings], AbstractAsyncContextManager[CodeVerifier]]:
+    """How a code verifier is brought up on a backend and taken down again."""
+
+    @asynccontextmanager
+    async def started(backend: SandboxBackend, settings: Settings) -> AsyncIterator[CodeVerifier]:
+        from verifier_service.verifiers.code.verifier import CodeVerifier
+
+        verifier = CodeVerifier(backend, settings)
+        try:
+            await verifier.start()
+            yield verifier
+        finally:
+            await verifier.aclose()
+
+    return started

@@ -26,6 +26,7 @@ from verifier_service.sandbox.execution import (
 )
 from verifier_service.sandbox.pool import Lease, Pool, PoolStats, Slot
 from verifier_service.sandbox.runner import wire
+from verifier_service.sandbox.runner.languages import LANGUAGES
 
 FIT_STEP_MB = 8
 MOST_WARMED = 3  # pairs of harnesses that a new slot loads ahead
@@ -125,9 +126,11 @@ class PooledBackend:
         """
         language = wire.language_in(kind, body)
         if language != wire.PYTHON:
-            if language.decode("ascii", "replace") not in self.info().languages:
+            name = language.decode("ascii", "replace")
+            if name not in self.info().languages:
                 raise ProgramRefused(f"these sandboxes run {', '.join(self.info().languages)}")
-            body = await self._with_build(kind, body, deadline_s)
+            if LANGUAGES[name].compile:  # else the body has the source as its build
+                body = await self._with_build(kind, body, deadline_s)
         if harnesses:
             remember(self._harnesses, wire.harnesses_in(wire.WARM, harnesses), harnesses)
         async with self._lent(kind, body, memory_mb, deadline_s, harnesses) as exchange:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -89,13 +90,9 @@ ATTACKS = {
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module", params=BACKENDS)
-async def verifier(request: pytest.FixtureRequest) -> AsyncIterator[CodeVerifier]:
-    made = CodeVerifier(request.param(SETTINGS), SETTINGS)
-    try:
-        await made.start()
-        yield made
-    finally:
-        await made.aclose()
+async def verifier(request: pytest.FixtureRequest, started_verifier: Any) -> AsyncIterator[CodeVerifier]:
+    async with started_verifier(request.param(SETTINGS), SETTINGS) as verifier:
+        yield verifier
 
 
 async def verdict(verifier: CodeVerifier, source: str, interactor: str = INTERACTOR) -> tuple[ScoredVerdict, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest_asyncio
 
@@ -12,11 +13,7 @@ from verifier_service.verifiers.code.verifier import CodeVerifier
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def verifier() -> AsyncIterator[CodeVerifier]:
+async def verifier(started_verifier: Any) -> AsyncIterator[CodeVerifier]:
     settings = Settings(sandbox_slots=1, sandbox_other_slots=1, sandbox_spares=1)
-    made = CodeVerifier(make_docker_backend(settings, profile="compiled"), settings)
-    try:
-        await made.start()
-        yield made
-    finally:
-        await made.aclose()
+    async with started_verifier(make_docker_backend(settings, profile="compiled"), settings) as verifier:
+        yield verifier

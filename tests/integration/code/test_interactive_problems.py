@@ -24,13 +24,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module", params=BACKENDS)
-async def verifier(request: pytest.FixtureRequest) -> AsyncIterator[CodeVerifier]:
-    made = CodeVerifier(request.param(SETTINGS), SETTINGS)
-    try:
-        await made.start()
-        yield made
-    finally:
-        await made.aclose()
+async def verifier(request: pytest.FixtureRequest, started_verifier: Any) -> AsyncIterator[CodeVerifier]:
+    async with started_verifier(request.param(SETTINGS), SETTINGS) as verifier:
+        yield verifier
 
 
 INTERACTOR = """

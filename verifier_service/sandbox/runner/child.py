@@ -75,6 +75,7 @@ class Child:
         self.cause: str | None = None  # why it was killed, if it was
         self.killed_at = 0.0
         self.over = False  # it wrote more than its output limit
+        self.out_of_memory = b""  # what its language's runtime says when memory runs out before the kernel does anything
         self.crowded = False  # its tree was seen at its process limit
 
     @property

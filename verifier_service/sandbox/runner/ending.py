@@ -12,11 +12,8 @@ from .child import Child
 MEMORY_ERROR = b"MemoryError"
 
 
-def termination(
-    child: Child, box: Box, orphans_cpu_s: float, *, submission: bool, out_of_memory: bytes = b""
-) -> wire.WireTermination:
-    """To be asked while the child's files are still there; `orphans_cpu_s` is what its children used, `out_of_memory` what
-    its language's runtime says when memory runs out before the kernel does anything about it."""
+def termination(child: Child, box: Box, orphans_cpu_s: float, *, submission: bool) -> wire.WireTermination:
+    """To be asked while the child's files are still there; `orphans_cpu_s` is what its children used."""
     end = child.end
     assert end is not None
     number = os.WTERMSIG(end.status) if os.WIFSIGNALED(end.status) else 0
@@ -24,7 +21,7 @@ def termination(
     cpu_s = end.cpu_s + orphans_cpu_s
     stdout, stderr = b"".join(child.out), b"".join(child.err)
     ending = child.cause or _ending(child, box, cpu_s, number, exit_code, stderr, submission=submission)
-    if ending in ("exited", "signalled") and (number or exit_code) and out_of_memory and out_of_memory in stderr:
+    if ending in ("exited", "signalled") and (number or exit_code) and child.out_of_memory and child.out_of_memory in stderr:
         ending = "memory"
     if ending not in ("exited", "compile_error"):
         exit_code = exit_code if child.cause is None else -1

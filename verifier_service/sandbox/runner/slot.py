@@ -76,7 +76,6 @@ class Slot:
         self.reason = ""
         self.dead = ""  # why this slot ends with the present program
         self.stopped = False
-        self.out_of_memory = b""  # of the present program's language
         self.harvest: Callable[[], None] | None = None  # at the end of a case, before its files go
 
     # --- programs
@@ -174,6 +173,7 @@ class Slot:
 
     def _case(self, zygote: Zygote, run: wire.RunBody, source: bytes, stdin: bytes, commands: _Commands) -> wire.WireTermination:
         child = self.zygotes.child(zygote)
+        child.out_of_memory = commands.out_of_memory
         limits = run.limits
         args = [arg.decode("utf-8", "surrogateescape") for arg in run.args]
         work = self._work(limits, args, run.files, source, commands)
@@ -190,7 +190,6 @@ class Slot:
     ) -> bytes:
         """The work message of a submission's process."""
         lines = commands.lines
-        self.out_of_memory = commands.out_of_memory
         if lines:
             lines = [*lines[:-1], [*lines[-1], *args]]
         rlimits = self._rlimits(limits, sparse=commands.sparse)
@@ -277,6 +276,7 @@ class Slot:
         submission = Child(submissions, self.submission_uid, (left.detach(),))
         judge = Child(judges, self.judge_uid, (right.detach(), emit_w))
         judge.emit = emit_r
+        submission.out_of_memory = commands.out_of_memory
         watcher = Watcher(
             [submission, judge],
             self.own,
@@ -317,7 +317,7 @@ class Slot:
         if left or any(child.failed or child.end.at - child.started > OOM_TAKES_S for child in watcher.children if child.end):
             self._cgroup_causes(watcher, bool(left))
         first, *judges = watcher.children
-        ends = [ending.termination(first, self.box, orphans_cpu_s, submission=True, out_of_memory=self.out_of_memory)]
+        ends = [ending.termination(first, self.box, orphans_cpu_s, submission=True)]
         ends += [ending.termination(judge, self.box, 0.0, submission=False) for judge in judges]
         if self.harvest is not None:
             self.harvest()
