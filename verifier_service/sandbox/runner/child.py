@@ -8,6 +8,7 @@ import struct
 from typing import NamedTuple
 
 from . import wire
+from .program import KEPT_CODE
 from .zygote import ENDED, pack_message, send_order
 
 SELF = os.getuid()
@@ -34,6 +35,19 @@ class End(NamedTuple):
     cpu_s: float
     at: float
     peak_kib: int
+
+
+class Code:
+    """The code of a program with several cases: compiled by the child of the first, given to those of the others."""
+
+    def __init__(self, *, wanted: bool) -> None:
+        self.wanted = wanted
+        self.fd = -1  # once there is some
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
 
 
 def receive(control: _socket.socket) -> bytes:
@@ -76,6 +90,8 @@ class Child:
         self.killed_at = 0.0
         self.over = False  # it wrote more than its output limit
         self.out_of_memory = b""  # what its language's runtime says when memory runs out before the kernel does anything
+        self.word = b""
+        self.code: Code | None = None  # where what it compiles is to go, if anybody wants it
         self.crowded = False  # its tree was seen at its process limit
 
     @property
@@ -163,13 +179,19 @@ class Child:
         status, cpu_s, at, peak = ENDED.unpack(receive(self.control))
         self.end = End(status, cpu_s, at, peak)
 
-    def compile_failed(self) -> bool:
-        """Whether the child said, before any of the program ran, that it does not compile."""
+    def take_word(self) -> None:
+        """Read what the child said, if anything, before any of the program ran; after its end, once."""
         self.work.setblocking(False)
         try:
-            return self.work.recv(1) == b"C"
+            self.word, ancillary, *_ = self.work.recvmsg(1, _socket.CMSG_SPACE(4), _socket.MSG_CMSG_CLOEXEC)
         except (BlockingIOError, ConnectionResetError):
-            return False
+            return
+        if ancillary:
+            (fd,) = struct.unpack("=i", ancillary[0][2])
+            if self.code is None or self.word != KEPT_CODE:
+                os.close(fd)
+            else:
+                self.code.fd = fd
 
     @property
     def failed(self) -> bool:

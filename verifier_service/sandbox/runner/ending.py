@@ -8,6 +8,7 @@ import signal
 from . import wire
 from .box import Box
 from .child import Child
+from .program import FAILED_TO_COMPILE
 
 MEMORY_ERROR = b"MemoryError"
 
@@ -39,7 +40,7 @@ def _ending(child: Child, box: Box, cpu_s: float, number: int, exit_code: int, s
         return "file_size"
     if number:
         return "output" if child.over else "signalled"
-    if exit_code and child.compile_failed():
+    if exit_code and child.word == FAILED_TO_COMPILE:
         return "compile_error"
     if child.over:
         return "output"

@@ -69,7 +69,7 @@ def submission_entry(setup: bytes) -> Entry:
 
     def entry(message: bytes, fds: list[int]) -> None:
         work_fd, channel_fd = fds
-        uid, limits, _, files, source, commands, environment = unpack_work(message)
+        uid, limits, _, files, source, commands, environment, _ = unpack_work(message)
         enter(uid, limits, files)
         os.close(work_fd)
         module.__dict__["catch_up"] = lambda: warm.catch_up(b"random")

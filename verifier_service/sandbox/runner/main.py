@@ -21,7 +21,7 @@ from . import seccomp, wire
 from .cgroup import Cgroup
 from .harness import judge_entry, submission_entry
 from .languages import available
-from .program import compiled_entry, program_entry
+from .program import program_entry
 from .slot import Slot
 from .watch import Stopped
 from .zygote import ENVIRONMENT, Entry, serve_first
@@ -93,7 +93,6 @@ def _numpy_entry(setup: bytes) -> Entry:
 ENTRIES: dict[bytes, Callable[[bytes], Entry]] = {
     b"p": program_entry,
     b"n": _numpy_entry,
-    b"c": compiled_entry,
     b"s": submission_entry,
     b"j": judge_entry,
 }

@@ -7,21 +7,27 @@ that the zygote shares.
 
 from __future__ import annotations
 
+import _socket
 import atexit
 import builtins
+import fcntl
 import gc
+import marshal
 import os
 import signal
+import struct
 import sys
 from contextlib import suppress
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
 from . import warm
-from .zygote import WORK, Entry, SetupFailed, become, unpack_work
+from .zygote import WORK, Entry, become, unpack_work
 
 PATH = WORK + "/solution.py"
 FAILED_TO_COMPILE = b"C"
+_SEALED = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+KEPT_CODE = b"K"  # with the descriptor of the code
 
 
 def program_entry(setup: bytes) -> Entry:
@@ -30,36 +36,15 @@ def program_entry(setup: bytes) -> Entry:
     del setup
 
     def entry(message: bytes, fds: list[int]) -> None:
-        uid, limits, args, files, source, commands, environment = unpack_work(message)
+        uid, limits, args, files, source, commands, environment, hands_code = unpack_work(message)
         enter(uid, limits, files)
         if commands:
             execute(commands, environment)
-        try:
-            code = compile(source, PATH, "exec", dont_inherit=True)
-        except COMPILE_ERRORS as error:
-            os.write(fds[0], FAILED_TO_COMPILE)
-            print_compile_error(error)
-            os._exit(1)
+        work_fd, *kept = fds
+        code = _kept_code(kept[0]) if kept else _compiled(source, work_fd)
+        if hands_code:
+            _keep_code(code, work_fd)
         os.closerange(3, 64)
-        run_main(code, source, args)
-
-    return entry
-
-
-def compiled_entry(setup: bytes) -> Entry:
-    """The entry of a submission's own zygote: compiled once, forked per case."""
-    source, numpy = unpack_work(setup)
-    del numpy
-    try:
-        code = compile(source, PATH, "exec", dont_inherit=True)
-    except COMPILE_ERRORS as error:
-        raise SetupFailed(compile_message(error)) from None
-
-    def entry(message: bytes, fds: list[int]) -> None:
-        del fds
-        uid, limits, args, files, *_ = unpack_work(message)
-        enter(uid, limits, files)
-        os.closerange(3, 128)
         run_main(code, source, args)
 
     return entry
@@ -68,15 +53,37 @@ def compiled_entry(setup: bytes) -> Entry:
 COMPILE_ERRORS = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
 
 
-def compile_message(error: BaseException) -> str:
-    import traceback
+def _compiled(source: bytes, work_fd: int) -> CodeType:
+    try:
+        return compile(source, PATH, "exec", dont_inherit=True)
+    except COMPILE_ERRORS as error:
+        import traceback
 
-    return "".join(traceback.format_exception_only(error))
+        os.write(work_fd, FAILED_TO_COMPILE)
+        sys.stderr.write("".join(traceback.format_exception_only(error)))
+        sys.stderr.flush()
+        os._exit(1)
 
 
-def print_compile_error(error: BaseException) -> None:
-    sys.stderr.write(compile_message(error))
-    sys.stderr.flush()
+def _keep_code(code: CodeType, work_fd: int) -> None:
+    """Hand the code to the runner, for the children of later cases, sealed before the program begins."""
+    memory_fd = os.memfd_create("code", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        view = memoryview(marshal.dumps(code))
+        while view:
+            view = view[os.write(memory_fd, view) :]
+        fcntl.fcntl(memory_fd, fcntl.F_ADD_SEALS, _SEALED)
+    except OSError:
+        return  # larger than the files it may write: each case compiles for itself
+    work = _socket.socket(fileno=work_fd)
+    work.sendmsg([KEPT_CODE], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack("=i", memory_fd))])
+    work.detach()
+
+
+def _kept_code(fd: int) -> CodeType:
+    """What an earlier child of this program has compiled, and nobody could change since."""
+    code: CodeType = marshal.loads(os.pread(fd, os.fstat(fd).st_size, 0))  # noqa: S302
+    return code
 
 
 def enter(uid: int, limits: tuple[int, int, int, int], files: list[tuple[bytes, bytes]]) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from . import build, ending, procs, wire
 from .box import Box, NotEmpty
 from .cgroup import GVISOR, Cgroup
-from .child import SELF, Child, Zygote, ZygoteDied
+from .child import SELF, Child, Code, Zygote, ZygoteDied
 from .network import Loopback
 from .watch import GRACE_S, KILL_S, Broken, Watcher
 from .zygote import WORK, pack_work
@@ -84,13 +84,10 @@ class Slot:
         """All cases of a program, each termination sent as soon as it is known, then DONE."""
         self.reason, self.stopped = "", False
         numpy = bool(run.flags & wire.USES_NUMPY)
-        compiled: Zygote | None = None
         commands = _Commands([], {})
         failure: wire.WireTermination | None = None
         if run.language != wire.PYTHON:
             commands, failure = self._install(run.language, run.built, run.limits)
-        elif len(run.stdins) > 1:
-            compiled, failure = self.zygotes.compile(run, numpy)
         if failure is not None:
             for index in range(1 if run.flags & wire.STOP_ON_ERROR else len(run.stdins)):
                 send(wire.frame(wire.CASE, wire.pack_case(run.run_id, index, failure)))
@@ -98,13 +95,14 @@ class Slot:
             return
         held = b""
         last: wire.WireTermination | None = None
+        code = Code(wanted=run.language == wire.PYTHON and len(run.stdins) > 1)
         for index, stdin in enumerate(run.stdins):
             if held:
                 send(held)
             if last is not None and self.dead:
                 last = _never_ran(last)
-            else:
-                last = self._case(compiled or self.zygotes.base(numpy), run, b"" if compiled else run.source, stdin, commands)
+            elif last is None or last.ending != "compile_error":
+                last = self._case(self.zygotes.base(numpy), run, stdin, commands, code)
             if self.stopped:
                 held = b""
                 break
@@ -112,8 +110,7 @@ class Slot:
             failed = last.ending != "exited" or last.exit_code != 0
             if (failed and run.flags & wire.STOP_ON_ERROR) or self.host():
                 break
-        if compiled is not None and not self.dead:
-            self.zygotes.dismiss(compiled, self.zygotes.base(numpy))
+        code.close()
         self._done(run.run_id, held, send)
 
     def build(self, run: wire.RunBody, send: Callable[[bytes], None]) -> None:
@@ -135,7 +132,7 @@ class Slot:
         self.harvest = harvest
         try:
             job = _Commands(commands, dict(language.environment), language.sparse)
-            end = self._case(self.zygotes.plain, run._replace(files=given), b"", b"", job)
+            end = self._case(self.zygotes.plain, run._replace(files=given, source=b""), b"", job, Code(wanted=False))
         finally:
             self.harvest = None
         held = b""
@@ -171,12 +168,12 @@ class Slot:
             self.dead = str(error)  # what was seen of the program holds; nobody runs here after it
         send(held + wire.frame(wire.DONE, wire.pack_done(run_id, not self.dead, self.dead or self.reason)))
 
-    def _case(self, zygote: Zygote, run: wire.RunBody, source: bytes, stdin: bytes, commands: _Commands) -> wire.WireTermination:
-        child = self.zygotes.child(zygote)
+    def _case(self, zygote: Zygote, run: wire.RunBody, stdin: bytes, commands: _Commands, code: Code) -> wire.WireTermination:
+        child = self.zygotes.child(zygote, code)
         child.out_of_memory = commands.out_of_memory
         limits = run.limits
         args = [arg.decode("utf-8", "surrogateescape") for arg in run.args]
-        work = self._work(limits, args, run.files, source, commands)
+        work = self._work(limits, args, run.files, run.source, commands, hands_code=child.code is not None)
         watcher = Watcher([child], self.own, self.cgroup, self.listener, self.host, self.oom)
         try:
             child.give(work, limits, stdin)
@@ -186,14 +183,21 @@ class Slot:
         return end
 
     def _work(
-        self, limits: wire.WireLimits, args: list[str], files: list[tuple[bytes, bytes]], source: bytes, commands: _Commands
+        self,
+        limits: wire.WireLimits,
+        args: list[str],
+        files: list[tuple[bytes, bytes]],
+        source: bytes,
+        commands: _Commands,
+        *,
+        hands_code: bool = False,
     ) -> bytes:
         """The work message of a submission's process."""
         lines = commands.lines
         if lines:
             lines = [*lines[:-1], [*lines[-1], *args]]
         rlimits = self._rlimits(limits, sparse=commands.sparse)
-        return pack_work(self.submission_uid, rlimits, args, files, source, lines, commands.environment)
+        return pack_work(self.submission_uid, rlimits, args, files, source, lines, commands.environment, hands_code)
 
     def _watch(self, watcher: Watcher) -> list[wire.WireTermination]:
         """Watch to the end and reset. A zygote that died of its submission makes this slot's last terminations."""
@@ -317,6 +321,8 @@ class Slot:
         if left or any(child.failed or child.end.at - child.started > OOM_TAKES_S for child in watcher.children if child.end):
             self._cgroup_causes(watcher, bool(left))
         first, *judges = watcher.children
+        if first.failed or first.code is not None:
+            first.take_word()
         ends = [ending.termination(first, self.box, orphans_cpu_s, submission=True)]
         ends += [ending.termination(judge, self.box, 0.0, submission=False) for judge in judges]
         if self.harvest is not None:

@@ -121,8 +121,7 @@ def _sub_zygote(fds: list[int], entries: Entries, letter: bytes) -> None:
     except SetupFailed as failure:
         control.send(b"E" + str(failure).encode("utf-8", "replace")[:60000])
         os._exit(0)
-    if letter != b"c":  # that one serves a single program: settling would cost more than it saves
-        warm.settle()
+    warm.settle()
     control.send(b"R")
     loop(control, entry, entries)
 

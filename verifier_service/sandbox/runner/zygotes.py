@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import _socket
 import os
-import signal
 import struct
-import time
 
-from . import wire
-from .child import SELF, Child, Zygote, ZygoteDied, receive
+from .child import SELF, Child, Code, Zygote, ZygoteDied, receive
 from .watch import Broken
 from .zygote import pack_message, pack_work, send_order, start_first
 
@@ -113,36 +110,20 @@ class Zygotes:
             self.own.discard(child.pid)
             child.close()
 
-    def child(self, zygote: Zygote) -> Child:
+    def child(self, zygote: Zygote, code: Code) -> Child:
+        """A child for the next case; it has the code if there is some, or else is to hand its own over if that is wanted."""
+        if code.fd >= 0:
+            self._drop_ready(zygote)
+            return Child(zygote, self.submission_uid, (os.dup(code.fd),))
         child = self.ready.pop(zygote.pid, None)
         if child is None:
-            return Child(zygote, self.submission_uid)
+            child = Child(zygote, self.submission_uid)
         self.own.discard(child.pid)
+        child.code = code if code.wanted else None
         return child
 
-    def compile(self, run: wire.RunBody, numpy: bool) -> tuple[Zygote | None, wire.WireTermination | None]:
-        """A zygote that has compiled the source, or how the compilation failed."""
-        parent = self.base(numpy)
-        self._drop_ready(parent)
-        zygote = self.fork_zygote(parent, b"c", pack_work(run.source, int(run.limits.cpu_time_s) + 1))
-        started = time.monotonic()
-        zygote.control.settimeout(run.limits.wall_time_s)
-        try:
-            answer = receive(zygote.control)
-        except ZygoteDied:
-            answer = b"Ethe compiler died of this source"
-        except TimeoutError:
-            os.kill(zygote.pid, signal.SIGKILL)
-            answer = b"Ethe source took too long to compile"
-        zygote.control.settimeout(None)
-        if answer[:1] == b"R":
-            return zygote, None
-        self.dismiss(zygote, parent)
-        wall_s = time.monotonic() - started
-        return None, wire.WireTermination("compile_error", 1, 0, wall_s, wall_s, 0.0, b"", answer[1:], ())
-
     def dismiss(self, zygote: Zygote, parent: Zygote) -> None:
-        """Let a submission's own zygote end, and wait until it has."""
+        """Let a zygote end, and wait until it has."""
         zygote.control.close()
         send_order(parent.control, b"W" + struct.pack("=i", zygote.pid), [])
         receive(parent.control)
