@@ -270,6 +270,8 @@ class Atoms(Commands):
                 parts.append(self.here.text)
             elif text == "(" and not parts and self.peek().kind == "text" and self.peek(2).text == ")":
                 self.next()
+                if self.here.text.lower() in names.HEDGES:
+                    raise Unparsed("words that are no unit behind a number")
                 parts.append(self.here.text)
                 self.next()
             elif not (text == "." and parts and kind == "op" and self.peek().kind in ("text", "end")):
@@ -297,6 +299,8 @@ class Atoms(Commands):
         return None
 
     def with_unit(self, value: Node, parts: list[str]) -> Node:
+        if value.kind == "pct" and parts and parts[0].lower() == "of":  # 50% of the students
+            return value
         while parts and parts[0].lower() in names.SCALE_WORDS:
             value = Node("mul", (value, num(names.SCALE_WORDS[parts.pop(0).lower()])))
         if not parts:

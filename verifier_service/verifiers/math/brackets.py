@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from verifier_service.verifiers.math import names
 from verifier_service.verifiers.math.cursor import Cursor
 from verifier_service.verifiers.math.limits import MAX_MATRIX_CELLS, TooComplex
 from verifier_service.verifiers.math.tokens import Token, Unparsed
 from verifier_service.verifiers.math.tree import EMPTY, Node, fn, num
 
+_ALIGNED = ("aligned", "align", "gathered", "split", "gather", "eqnarray")
+_LINES = (*_ALIGNED, "cases", "dcases", "rcases")
 CURRENCY = {"$", "\\$", "€", "£", "¥", "₹"}
 
 
@@ -138,6 +141,8 @@ class Brackets(Cursor):
         name = self.environment_name()
         if name == "array":
             self.group_skip()
+        if name in _LINES:
+            self.drop_alignment()
         self.enter()
         in_matrix, self.in_matrix = self.in_matrix, True
         rows: list[list[Node]] = [[]]
@@ -162,6 +167,22 @@ class Brackets(Cursor):
         self.leave()
         return self.built(name, [row for row in rows if row])
 
+    def drop_alignment(self) -> None:
+        """Takes out the `&` beside a relation sign in the lines of this environment, as in `x &= 1`."""
+        kept, level, at = self.tokens[: self.at], 1, self.at
+        while at < len(self.tokens) and level:
+            token = self.tokens[at]
+            level += (token.text == "\\begin") - (token.text == "\\end")
+            beside = (
+                self.tokens[at - 1].text in names.RELATIONS
+                or self.tokens[min(at + 1, len(self.tokens) - 1)].text in names.RELATIONS
+            )
+            if not (level == 1 and token.text == "&" and beside):
+                kept.append(token)
+            at += 1
+        self.tokens = kept + self.tokens[at:]
+        self.here = self.tokens[self.at]
+
     def cell(self) -> Node:
         while self.here.kind == "text" and self.here.text.lower() in ("if", "for", "when", "otherwise"):
             word = self.next().text.lower()
@@ -180,12 +201,12 @@ class Brackets(Cursor):
             if all(len(row) == 1 and row[0].kind == "rel" for row in rows):
                 return Node("list", cells, "and")  # a system
             return Node("cases", cells)
-        if name in ("aligned", "align", "gathered", "split", "gather", "eqnarray"):
+        if name in _ALIGNED:
             return cells[0] if len(cells) == 1 else Node("list", cells, "and")
         if len({len(row) for row in rows}) != 1:
             raise Unparsed("matrix rows of different lengths")
         matrix = Node("matrix", cells, (len(rows), len(rows[0])))
-        return fn("det", matrix) if name == "vmatrix" else matrix
+        return fn("det" if name == "vmatrix" else "norm", matrix) if name in ("vmatrix", "Vmatrix") else matrix
 
     def environment_name(self) -> str:
         self.take("{")

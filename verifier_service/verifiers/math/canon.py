@@ -129,6 +129,8 @@ def _is_quantity(node: Node) -> bool:
     """A quantity that is called by points or subscripts, such as AB, |AB|, V_1:V_2 or NO/BO; never a formula such as x^2."""
     if node.kind == "sym":
         return node.value[0].isupper() or "_" in node.value
+    if node.kind in ("ratio", "div") and len(set(node.args)) == 2 and all(a.kind == "sym" for a in node.args):
+        return True  # a : b, x/y
     if node.kind == "fn" and node.value not in ("abs", "sin", "cos", "tan"):
         return False
     return node.kind in ("mul", "div", "ratio", "fn") and all(_is_quantity(a) for a in node.args)

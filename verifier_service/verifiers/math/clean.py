@@ -18,7 +18,7 @@ MAX_ANSWER_CHARS = 10_000
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffd]")
 
 _SIGNS = {
-    "−": "-", "‐": "-", "‑": "-", "‒": "-", "–": "-", "—": "-", "﹣": "-", "－": "-", "➖": "-",
+    "−": "-", "‐": "-", "‑": "-", "‒": "-", "–": "-", "—": "-", "﹣": "-", "－": "-", "➖": "-", "˗": "-",
     "×": r"\times ", "⋅": r"\cdot ", "·": r"\cdot ", "∙": r"\cdot ", "•": r"\cdot ", "✕": r"\times ", "∗": "*", "⁎": "*",
     "÷": r"\div ", "∕": "/", "⁄": "/", "±": r"\pm ", "∓": r"\mp ", "√": r"\sqrt ", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]",
     "∞": r"\infty ", "π": r"\pi ", "≤": r"\le ", "≥": r"\ge ", "≦": r"\le ", "≧": r"\ge ", "⩽": r"\le ", "⩾": r"\ge ",
@@ -32,7 +32,8 @@ _SIGNS = {
     "∏": r"\prod ", "∫": r"\int ", "∂": r"\partial ", "∠": r"\angle ", "△": r"\triangle ", "⊥": r"\perp ", "∥": r"\parallel ",
     "ℓ": r"\ell ", "ℯ": "e", "ⅇ": "e", "ⅈ": "i", "％": r"\%", "﹪": r"\%", "，": ",", "；": ";", "：": ":", "（": "(",
     "）": ")", "［": "[", "］": "]", "｛": "{", "｝": "}", "＝": "=", "＋": "+", "＜": "<", "＞": ">", "。": ".", "、": ",",
-    "．": ".", "￥": "¥", "\u00a0": " ", "\u2007": " ", "\u2008": " ", "\u2009": r"\,", "\u200a": " ", "\u202f": r"\,",
+"．": ".", "￥": "¥", "∶": ":", "﹕": ":", "＄": "$",
+    "\u00a0": " ", "\u2007": " ", "\u2008": " ", "\u2009": r"\,", "\u200a": " ", "\u202f": r"\,",
     "\u3000": " ", "\u2002": " ", "\u2003": " ", "\u2061": "", "\u2062": "*", "\u2063": ",", "\u200b": " ", "\u200c": " ",
     "\u200d": " ", "\u2060": " ", "\ufeff": " ", "\u00ad": "", "\t": " ", "\r": " ", "\n": " ",
 }  # fmt: skip
@@ -53,6 +54,9 @@ _FRACTIONS = {
     "½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅕": (1, 5), "⅖": (2, 5), "⅗": (3, 5), "⅘": (4, 5),
     "⅙": (1, 6), "⅚": (5, 6), "⅐": (1, 7), "⅛": (1, 8), "⅜": (3, 8), "⅝": (5, 8), "⅞": (7, 8), "⅑": (1, 9), "⅒": (1, 10),
 }  # fmt: skip
+_ENTITIES = {"lt": "<", "gt": ">", "le": r"\le ", "ge": r"\ge ", "ne": r"\ne ", "nbsp": " ", "times": r"\times ", "minus": "-",
+             "deg": r"^\circ ", "pi": r"\pi ", "plusmn": r"\pm ", "radic": r"\sqrt ", "infin": r"\infty "}  # fmt: skip
+_ENTITY = re.compile(f"&({'|'.join(_ENTITIES)});")
 _TABLE = {ord(k): v for k, v in _SIGNS.items()}
 _TABLE |= {ord(k): f"\\{v} " for k, v in _GREEK.items()}
 _TABLE |= {ord(k): rf"\frac{{{n}}}{{{d}}}" for k, (n, d) in _FRACTIONS.items()}
@@ -90,8 +94,10 @@ def to_grammar(text: str) -> str:
         text = _UP.sub(lambda m: "^{" + "".join(_SUPERSCRIPTS[c] for c in m.group()) + "}", text)
         text = _DOWN.sub(lambda m: "_{" + "".join(_SUBSCRIPTS[c] for c in m.group()) + "}", text)
         text = text.translate(_TABLE)
+    if "&" in text and ";" in text:
+        text = _ENTITY.sub(lambda m: _ENTITIES[m[1]], text)
     if "\\\\" in text and "\\begin" not in text and "\n" not in text:
-        text = re.sub(r"\\\\(?=[A-Za-z{},;!$%(\[])", r"\\", text)  # escaped once too often
+        text = re.sub(r"\\\\(?=[A-Za-z]{2}|[{},;!$%(\[])", r"\\", text)  # escaped once too often
     return respelt(unwrap(text))
 
 
@@ -108,7 +114,15 @@ def unwrap(text: str) -> str:
             text = _DOLLAR_AMOUNT.sub(r"\\$", text)
             text = re.sub(r"(?<!\\)\$", r"\\$", text)
     for _ in range(3):
-        for opening, closing in (("\\(", "\\)"), ("\\$", "\\$"), ("\\[", "\\]"), ("**", "**"), ("`", "`")):
+        for opening, closing in (
+            ("\\(", "\\)"),
+            ("\\$", "\\$"),
+            ("\\[", "\\]"),
+            ("**", "**"),
+            ("*", "*"),
+            ("`", "`"),
+            ("'", "'"),
+        ):
             if len(text) > len(opening) + len(closing) and text.startswith(opening) and text.endswith(closing):
                 text = text[len(opening) : -len(closing)].strip()
     return text
@@ -126,5 +140,7 @@ def text_key(text: str) -> str:
     if text.isalnum():
         return text
     text = _KEY_SPELLING.sub(r"\\frac", text)
-    key = _KEY_NOISE.sub(" ", text).strip().rstrip(".").strip()
+    key = _KEY_NOISE.sub(" ", text).strip()
+    if key.endswith(".") and not key.endswith(".."):  # dots that go on are more than a full stop
+        key = key[:-1].strip()
     return re.sub(r"(?<![A-Za-z0-9,]) +| +(?![A-Za-z0-9])", "", key)

@@ -12,6 +12,7 @@ _DECORATIONS = {"\\overline", "\\bar", "\\vec", "\\hat", "\\widehat", "\\tilde",
 _INVERSES = {"sin": "asin", "cos": "acos", "tan": "atan", "cot": "acot", "sec": "asec", "csc": "acsc", "sinh": "asinh",
              "cosh": "acosh", "tanh": "atanh"}  # fmt: skip
 _D = Node("sym", (), "d")
+_COLLECTIONS = {"set", "tuple", "union", "inter", "minus", "named", "builder", "rel", "matrix"}
 _VARIADIC = {"max", "min", "gcd", "lcm", "binom"}
 
 
@@ -97,6 +98,8 @@ class Commands(Brackets):
 
     def decorated(self, name: str) -> Node:
         inner = self.argument()
+        if name in ("overline", "bar") and inner.kind in _COLLECTIONS:
+            raise Unparsed("a bar over something that is no number")
         if name in ("overline", "bar") and inner.kind == "sym":
             return self.named(f"bar({inner.value})")
         if name in ("overline", "bar") and IMAGINARY in walk(inner):
@@ -134,6 +137,8 @@ class Commands(Brackets):
             else:
                 self.subscript_text()
         args = self.function_argument()
+        if name in _VARIADIC and len(args) == 1 and args[0].kind == "set":  # max{3, 5}
+            args = args[0].args
         if (name not in _VARIADIC and len(args) != 1) or (name == "binom" and len(args) != 2):
             raise Unparsed(f"{name} of {len(args)} arguments")
         if name == "exp":

@@ -112,7 +112,9 @@ def _named_values(gold: Node, answer: Node, options: Options, depth: int) -> Com
             return no("structure", "one named value where several are wanted, or the reverse")
         if other.kind == "mod":
             return no("structure", "one value where a whole class of them is meant, or the reverse")
-        value = named.args[0]
+        value = _in_order(named, other)
+        if named is answer and value.kind == "list" and other.kind == "tuple":
+            return no("structure", "several values of one name where a tuple is wanted")
         if value.kind in ("tuple", "set") and other.kind == "union":
             return None
         return _compare(value, other, options, depth + 1) if named is gold else _compare(other, value, options, depth + 1)
@@ -139,6 +141,15 @@ def _named_values(gold: Node, answer: Node, options: Options, depth: int) -> Com
             "a value differs",
         )
     return None
+
+
+def _in_order(named: Node, other: Node) -> Node:
+    """The value of `(y, x) = (1, 2)` beside a bare tuple: coordinates stand there in the order of their names."""
+    value, called = named.args[0], str(named.value).strip("()").split(",")
+    if value.kind == other.kind == "tuple" and set(called) <= set("xyzt") and len(set(called)) == len(called) == len(value.args):
+        parts = sorted(zip(called, value.args, strict=True), key=lambda part: "xyzt".index(part[0]))
+        return Node("tuple", tuple(part for _, part in parts), value.value)
+    return value
 
 
 def _functions(gold: Node, answer: Node, options: Options, depth: int) -> Comparison:
@@ -242,6 +253,10 @@ def _lists(gold: Node, answer: Node, options: Options, depth: int) -> Comparison
         return _items(left, right, options, depth)
     several, other = (left, right) if left.kind in many else (right, left)
     if other.kind == "tuple":
+        if len(several.args) == 1 and several.args[0].kind == "tuple":  # the set of one point
+            return _compare(
+                left.args[0] if left is several else left, right.args[0] if right is several else right, options, depth + 1
+            )
         if several.kind == "set" or (other.value[0] != "(" and len(other.args) < 3) or options.order_matters is False:
             return no("structure", "a tuple on one side and a set on the other")
         if len(several.args) != len(other.args):
@@ -340,7 +355,11 @@ def _tuples(gold: Node, answer: Node, options: Options, depth: int) -> Compariso
             return no("matrix", "a matrix on one side and a tuple on the other")
     if len(gold.args) != len(answer.args):
         return no("structure", "another number of parts")
-    if gold.kind == answer.kind == "tuple" and len(gold.args) == 2 and gold.value != answer.value:
+    if (
+        gold.kind == answer.kind == "tuple"
+        and gold.value != answer.value
+        and (len(gold.args) == 2 or answer.value not in (("(", ")"), ("[", "]")))
+    ):
         return no("structure", "other brackets around two numbers: an end is open on one side and closed on the other")
     return _all(
         list(zip(gold.args, answer.args, strict=True)),

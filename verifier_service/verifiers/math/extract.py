@@ -30,21 +30,35 @@ class Extraction:
 _HIDDEN_PAIRS = (("<!--", "-->"), ("\\iffalse", "\\fi"), ("\\begin{comment}", "\\end{comment}"))
 _LINE_COMMENT = re.compile(r"(?:^|(?<=[^\d\\\s]))[ \t]*(?<![\\\d])%(?!(?<=\{%)\})[^\n]*|~~[^~\n]{1,400}~~", re.MULTILINE)
 _PHANTOM = re.compile(
-    r"\\(?:[hv]?phantom|st|sout|cancel|xcancel|bcancel|textcolor\{white\}|color\{white\}|verb|renewcommand|newcommand|def)\b"
+    r"\\(?:[hv]?phantom|st|sout|cancel|xcancel|bcancel|textcolor\{white\}|color\{white\}|verb"
+    r"|(?:(?:re)?new|provide)command\*?\s?\{?\\[A-Za-z]{1,40}\}?(?:\[[^\[\]]{0,40}\]){0,2}|def\\[A-Za-z]{1,40}(?:#\d){0,9})"
+    r"(?![A-Za-z])"
 )
 _SCAN = re.compile(r"\\{1,2}(?:boxed|fbox|framebox)(?![A-Za-z])|\\[^A-Za-z]|[{}]|" + _PHANTOM.pattern)
 _BOX_WORDS = ("boxed", "fbox", "framebox")
-_JOINER = re.compile(
-    r"[\s$.,;:&*_]*(?:\\[()\[\],;! ]|\\(?:quad|qquad|text\{\s*(?:and|or)\s*,?\s*\}|cup|lor|vee|land)|and|or|as well as"
-    r"|(?:or |and )?(?:maybe|perhaps|possibly|alternatively|otherwise|else)(?: it is| it's| is)?|or it is|[\s$.,;:&*_])*",
-    re.IGNORECASE,
+MAX_GAP_CHARS = 120
+"""Longest text between two boxes, blanks counted once, that may make them one list."""
+MAX_GAP_SIGNS = 3
+"""Letters and digits of a gap without words, as in `x_1 =` or `(b)`; more are a formula of its own."""
+
+_MARKUP = re.compile(
+    r"</?(?:br|hr|p|s|del|strike|u|b|i|em|strong|sub|sup|span|div|center|li|ul|ol|t[drh])\b[^<>]{0,40}>|\\(?:hspace|vspace|hskip|color|textcolor)\*?\s?\{[^{}]{0,20}\}|\\(?!text|math|mbox)[A-Za-z]+\*?"
+    r"|\\(?:text\w{0,6}|math[a-z]{0,6}|mbox)"
 )
+_GAP_WORD = re.compile(r"[^\W\d_]+")
+_OR_WORDS = {
+    "or", "maybe", "perhaps", "possibly", "alternatively", "alternative", "another", "otherwise", "else", "also", "either",
+    "other", "oder", "ou", "或", "或者", "или",
+}  # fmt: skip
+_AND_WORDS = {"and", "as", "well", "plus", "und", "et", "和", "及", "и"}
+_COUNTING_WORDS = {"option", "choice", "case", "part", "step", "first", "second", "third", "fourth", "fifth", "ii", "iii", "iv"}
+_FILLING_WORDS = {"it", "is", "be", "could", "might", "may", "but", "not", "the", "if", "would", "s", "possible", "a", "one"}
+_ANSWER_WORDS = {"answer", "answers", "solution", "solutions", "value", "values"}
 _TURNS = {
     "is", "was", "not", "no", "wrong", "incorrect", "but", "so", "then", "wait", "actually", "instead", "hence", "thus",
     "therefore",
     "check", "checked", "again", "final", "answer", "or", "correct", "correction", "first", "which", "gives", "mistake", "error",
 }  # fmt: skip
-_NAMED_NEXT = re.compile(r"[A-Za-z](?:_\{?\w\}?)?\s*=\s*\$?\s*$")
 _HASH = re.compile(r"^[ \t]*#{4}[ \t]*(.+)$|####[ \t]*([^\n]+)$", re.MULTILINE)
 _ANSWER_TAG = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
 _FINAL = re.compile(
@@ -55,6 +69,8 @@ _FINAL = re.compile(
 _SENTENCE_END = re.compile(r"\.(?=\s|$)|[!?](?=\s|$)|\n")
 _REASON_WORDS = re.compile(r"(?:,\s*|\s+)(?:because|since|as (?:we|the)|so that|which|where|by the)\b", re.IGNORECASE)
 _IS = re.compile(r"\b(?:is|are|equals|becomes|get|gives|be|obtain|was|costs|=)\s*:?\s+(?=\S)", re.IGNORECASE)
+_HEDGED = re.compile(r"\b(?:or|either|maybe|perhaps|possibly|alternatively|otherwise)\b", re.IGNORECASE)
+_LEAD = re.compile(r"^(?:so|thus|hence|then|therefore|finally|and)\b[ ,:]*(?=[A-Za-z\d$\\(-])", re.IGNORECASE)
 _DISPLAY = re.compile(r"^\s*(?:\$\$?|\\\[|\\\()(.+?)(?:\$\$?|\\\]|\\\))\s*[.,]?\s*$", re.DOTALL)
 
 
@@ -90,18 +106,20 @@ def boxes(text: str) -> list[tuple[int, int, str]]:
     found: list[tuple[int, int, str]] = []
     open_braces: list[tuple[str, int, int]] = []  # (what opened it, where it began, where its content begins)
     pending: tuple[str, int] | None = None
-    position = 0
+    position = phantoms = 0
     for match in _SCAN.finditer(text):
         sign, at = match.group(), match.start()
         if sign == "{":
             word, start = pending if pending and not text[position:at].strip() else ("", at)
             open_braces.append((word, start, at + 1))
+            phantoms += word == "phantom"
             pending = None
         elif sign == "}":
             pending = None
             if open_braces:
                 word, start, content = open_braces.pop()
-                if word == "box" and not any(w == "phantom" for w, _, _ in open_braces[-8:]):
+                phantoms -= word == "phantom"
+                if word == "box" and not phantoms:
                     while found and found[-1][0] > start:
                         found.pop()  # inside this one
                     found.append((start, at + 1, text[content:at]))
@@ -152,8 +170,10 @@ def _boxed(text: str) -> str | None:
         return ""
     run = [filled[-1]]
     for box in reversed(filled[:-1]):
-        gap = text[box[1] : run[0][0]]
-        if len(gap) > 80 or not _joins(gap):
+        gap = text[box[1] : run[0][0]].strip()
+        if len(gap) > MAX_GAP_CHARS:
+            gap = " ".join(gap.split())
+        if len(gap) > MAX_GAP_CHARS or not _joins(gap):
             break
         run.insert(0, box)
     contents = list(dict.fromkeys(_unbox(box[2]) for box in run))
@@ -161,12 +181,23 @@ def _boxed(text: str) -> str | None:
 
 
 def _joins(gap: str) -> bool:
-    """Whether what stands between two boxes makes them one list: a joiner, or the name of what was counted and `and`."""
-    gap = _NAMED_NEXT.sub("", gap)
-    if len(gap) <= 60 and _JOINER.fullmatch(gap):
+    """Whether what stands between two boxes is no sentence of its own, so that both are meant.
+
+    Signs, markup, a name (`x =`), counting (`(b)`, `Option 2:`) and words such as `or`, `and`, `another answer` join; any
+    other word is text after which a new answer replaces the old one. `3 chickens and` joins too.
+    """
+    gap = _MARKUP.sub(" ", gap)
+    words = [word for word in _GAP_WORD.findall(gap.lower()) if len(word) > 1 or not word.isascii()]
+    kinds = set(words)
+    if not kinds:
+        return sum(map(str.isalnum, gap)) <= MAX_GAP_SIGNS
+    if kinds <= _COUNTING_WORDS:
         return True
-    words = re.sub(r"\\(?:text|mathrm|quad|[()\[\],;! ])|[${}(),.]", " ", gap).lower().split()
-    return 1 < len(words) <= 6 and words[-1] == "and" and all(w.isalpha() for w in words) and not _TURNS & set(words)
+    if kinds & _OR_WORDS:
+        return kinds <= _OR_WORDS | _AND_WORDS | _COUNTING_WORDS | _FILLING_WORDS | _ANSWER_WORDS
+    if kinds & _AND_WORDS and kinds <= _AND_WORDS | _COUNTING_WORDS | _FILLING_WORDS:
+        return True
+    return 1 < len(words) <= 6 and words[-1] == "and" and not _TURNS & kinds
 
 
 def _unbox(content: str) -> str:
@@ -181,18 +212,33 @@ def _unbox(content: str) -> str:
 
 
 def _hash(text: str) -> str | None:
+    """What follows the last `####`; lines of them, one below the other, are one list."""
     if "####" not in text:
         return None
-    line = text[text.rfind("####") + 4 :].partition("\n")[0].strip()
-    return line or None
+    end = text.find("\n", text.rfind("####"))
+    lines = text[-MAX_PROSE_CHARS:] if end < 0 else text[max(0, end - MAX_PROSE_CHARS) : end]
+    found: list[str] = []
+    for line in reversed(lines.splitlines()):
+        before, mark, after = line.rpartition("####")
+        if mark and after.strip("# "):
+            found.insert(0, after.strip())
+        if line.strip() and (not mark or before.strip("# ")):
+            break
+    return ", ".join(dict.fromkeys(found)) or None
 
 
 def _final_answer(text: str) -> str | None:
     text = text[-MAX_PROSE_CHARS:]
-    tags = _ANSWER_TAG.findall(text)
+    tags = list(_ANSWER_TAG.finditer(text))
     if tags:
-        inner = str(tags[-1])
-        return _boxed(inner) or _final_answer_in(inner) or inner.strip()
+        run = [tags[-1]]
+        for tag in reversed(tags[:-1]):
+            if not _joins(text[tag.end() : run[0].start()].strip()):
+                break
+            run.insert(0, tag)
+        inner = [tag.group(1) for tag in run]
+        answers = (_boxed(each) or _final_answer_in(each) or each.strip() for each in inner)
+        return ", ".join(dict.fromkeys(answers))
     return _final_answer_in(text)
 
 
@@ -204,7 +250,7 @@ def _final_answer_in(text: str) -> str | None:
         return None
     sentence = _sentence(text[last.end() :])
     if sentence and " " in sentence and "$" not in sentence[:1]:
-        tail = _IS.split(sentence)[-1].strip()
+        tail = _said(sentence)
         return tail if tail and not re.match(r"(?:not|a|an|the|wrong|correct)\b", tail) else sentence
     return sentence or None
 
@@ -217,8 +263,13 @@ def _last_line(text: str) -> str | None:
     display = _DISPLAY.match(line)
     if display:
         return display.group(1)
-    pieces = _IS.split(_sentence(line))
-    return pieces[-1].strip() or None
+    return _said(_LEAD.sub("", _sentence(line))) or None
+
+
+def _said(sentence: str) -> str:
+    """X of "... is X"; all of a sentence that says "or" before it."""
+    *before, last = _IS.split(sentence)
+    return sentence if any(_HEDGED.search(piece) for piece in before) else last.strip()
 
 
 def _sentence(text: str) -> str:

@@ -47,6 +47,8 @@ def other_function(gold: Node, answer: Node) -> bool:
         if node.kind == "func" and node.value[0]:
             name = str(node.value[0])
             marks.add((name.count("'"), "-1" in name))
+        elif node.kind == "assign" and re.fullmatch(r"y'*", str(node.value)):
+            marks.add((str(node.value).count("'"), False))
         elif node.kind == "assign" and re.search(r"\(.*\d", str(node.value)):
             return True
     return len(marks) > 1

@@ -110,6 +110,8 @@ def _quantities(gold: Node, answer: Node, options: Options) -> Comparison:
     if other.kind in ("pct", "deg"):
         if other.kind == "deg" and quantity.value.lower() in ("celsius", "fahrenheit", "c", "f"):
             other = other.args[0]
+        elif other.kind == "deg" and quantity.value.lower() in ("rad", "radian", "radians"):
+            return same_scalar(*((quantity.args[0], other) if quantity is gold else (other, quantity.args[0])), options)
         else:
             return Comparison(False, "unit", "another unit")
     if options.units == "strict":

@@ -62,7 +62,8 @@ HEDGES = {
     "but", "when", "where", "for", "otherwise", "undefined", "impossible", "other", "another", "instead", "and",
     "versus", "vs", "some", "ish", "sometimes", "rarely", "often", "mostly", "usually", "depending",
     "depends", "unclear", "guess", "assuming", "provided", "within", "off", "rather", "without", "half", "both", "correct",
-    "true", "false", "is", "are", "exceeds", "up", "grader", "answer",
+    "true", "false", "is", "are", "exceeds", "up", "grader", "answer", "rejected", "extraneous", "discarded", "invalid",
+    "excluded", "inadmissible", "fails", "failed",
 }  # fmt: skip
 """Words that keep a phrase after a number from being a unit."""
 NOISE_PREFIX = {

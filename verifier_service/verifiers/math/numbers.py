@@ -30,7 +30,7 @@ class Number:
 
 
 _PLAIN = re.compile(
-    r"(?P<sign>[-+−]?)\s*(?:\\?\$)?\s*(?P<whole>[1-9]\d{0,2}(?:,\d{3})+|\d+)?(?:\.(?P<part>\d*))?(?:\s*/\s*(?P<den>\d+))?\s*\.?"
+    r"(?P<sign>[-+−]?)\s*(?:\\?\$)?\s*(?P<whole>[1-9]\d{0,2}(?:,\d{3})+|\d+)?(?:\.(?P<part>\d+|(?!\s*\.)))?(?:\s*/\s*(?P<den>\d+))?\s*\.?"
 )
 _LATEX_FRACTION = re.compile(
     r"(?P<sign>[-+−]?)\s*\\[dt]?frac\s*\{\s*(?P<minus>-?)\s*(?P<num>\d+)\s*\}\s*\{\s*(?P<den>\d+)\s*\}\s*\.?"

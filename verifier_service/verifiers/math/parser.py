@@ -25,6 +25,7 @@ _JOINERS = {
     "\\or": "or",
     "&": "and",
     "\\and": "and",
+    "\\\\": ",",
 }
 
 
@@ -48,7 +49,7 @@ class Parser(Atoms):
     """The levels above atoms."""
 
     def finish(self) -> None:
-        while self.here.text in (".", ";", ",") and self.here.kind == "op":
+        while self.here.text in (".", ";", ",") and self.here.kind == "op" and self.peek().text != ".":
             self.next()
         if self.here.kind != "end":
             raise Unparsed(f"it can't be read from {self.here.text[:20]!a} on")
@@ -83,7 +84,7 @@ class Parser(Atoms):
                 self.next()
                 continue
             kind = _JOINERS.get(word) if self.here.kind in ("op", "cmd", "text") else None
-            if kind is None or (word == "&" and self.in_matrix) or (found and word in (",", ";")):
+            if kind is None or (word in ("&", "\\\\") and self.in_matrix) or (found and word in (",", ";")):
                 return found
             found = kind if found in (None, ",") else found
             self.next()

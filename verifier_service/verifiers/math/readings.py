@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from verifier_service.verifiers.math.exact import rational
 from verifier_service.verifiers.math.limits import Undefined
 from verifier_service.verifiers.math.tree import IMAGINARY, ONE, ZERO, Node, num, replace, sym, symbols, walk
+from verifier_service.verifiers.math.units import parse_unit
 
 _LARGEST_TOTAL = 1000
 _UNIT_VECTORS = (sym("unit i"), sym("j"), sym("k"))
@@ -16,6 +18,12 @@ def reread(gold: Node, answer: Node) -> tuple[Node, Node]:
     """Both sides, one of them read as the other wants it. A gold is reread only as a vector."""
     if answer.kind == "apply" and answer.value == "P" and gold.kind in ("num", "dec"):
         return gold, _arrangements(answer) or answer
+    if answer.kind == "list" and gold.kind in ("qty", "add", "num", "dec"):
+        return gold, _measured_in_parts(answer) or answer
+    if gold.kind == "list" and answer.kind in ("qty", "add", "num", "dec"):
+        return _measured_in_parts(gold) or gold, answer
+    if "I" in symbols(answer) and IMAGINARY in walk(gold) and not symbols(gold) and IMAGINARY not in walk(answer):
+        return gold, replace(answer, sym("I"), IMAGINARY)  # as computer algebra prints i
     if "j" in symbols(answer):
         if _is_vector(gold):
             return gold, _components(answer, len(gold.args)) or answer
@@ -28,6 +36,16 @@ def reread(gold: Node, answer: Node) -> tuple[Node, Node]:
 
 def _is_vector(node: Node) -> bool:
     return node.kind == "tuple" and len(node.args) in (2, 3) and node.value in (("(", ")"), ("[", "]"))
+
+
+def _measured_in_parts(node: Node) -> Node | None:
+    """`1 hour and 30 minutes` as one quantity: units of one kind, each smaller than the one before."""
+    units = [parse_unit(part.value) if part.kind == "qty" else None for part in node.args]
+    known = [unit for unit in units if unit is not None]
+    if node.value == "or" or len(known) != len(node.args) or len({unit.dimensions for unit in known}) != 1:
+        return None
+    falling = all(a.factor > b.factor for a, b in pairwise(known))
+    return Node("add", node.args) if falling else None
 
 
 def _arrangements(node: Node) -> Node | None:

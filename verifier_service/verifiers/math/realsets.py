@@ -129,7 +129,7 @@ def _joined(node: Node) -> tuple[str | None, Pieces]:
     if len(names) > 1 or any(a.kind not in ("rel", "tuple", "union", "set") for a in node.args):
         raise NoSet
     if any(a.kind == "tuple" for a in node.args) and node.value != "or":
-        raise NoSet
+        return None, _side_by_side([pieces for _, pieces in parts])
     result = parts[0][1]
     excluding = all(a.kind == "rel" and set(a.value) <= {"!="} for a in node.args[1:])
     loose = node.value == "," and not excluding
@@ -142,6 +142,16 @@ def _joined(node: Node) -> tuple[str | None, Pieces]:
         return next(iter(names), None), tuple(piece for _, pieces in parts for piece in pieces)
     result = both
     return next(iter(names), None), result
+
+
+def _side_by_side(parts: list[Pieces]) -> Pieces:
+    """`(-∞, -1) and (2, ∞)` in words, or with a comma: both, where they have nothing in common."""
+    total: Pieces = ()
+    for pieces in parts:
+        if intersect(normal(total), normal(pieces)):
+            raise NoSet
+        total += pieces
+    return total
 
 
 def _relation(node: Node) -> tuple[str | None, Pieces]:

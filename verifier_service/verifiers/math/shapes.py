@@ -33,8 +33,16 @@ _WRAPPERS = re.compile(
 _SPACES = re.compile(r"\\[ ,;:!]|~|\\q?quad(?![A-Za-z])")
 _CHOICE = re.compile(r"\(?([A-J])\s*[).:]\)?\.?(?:\s+(.+)|([^\s\w].*)|(\d.*))?", re.DOTALL)
 _CHOICE_PAREN = re.compile(r"\(([A-Ja-j])\)\s*[:.,]?\s*(.*)", re.DOTALL)
-_CHOICE_WORD = re.compile(r"(?:option|choice|answer)\s*:?\s*\(?([A-J])\)?\.?", re.IGNORECASE)
-_COMMA_DECIMAL = re.compile(r"(-?)(0|[1-9]\d{0,8}),(\d{1,2}|\d{4,9}|(?<=\b0,)\d{3})")
+_CHOICE_WORD = re.compile(
+    r"(?:the\s+)?(?:(?:correct|right|best|final)\s+)?(?:option|choice|answer)\s*(?:is)?\s*:?\s*\(?([A-J])\)?\.?", re.IGNORECASE
+)
+_COMMA_DECIMAL = re.compile(r"(-?)(0|[1-9]\d{0,8}|[1-9]\d{0,2}(?:[. ]\d{3})+),(\d{1,2}|\d{4,9}|(?<=\b0,)\d{3})")
+_DOTTED_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3}){2,10}")
+_ALL_BUT = re.compile(
+    r"all (?:real numbers|reals|real values(?: of [a-z])?|real [a-z]|numbers)(?: [a-z])?,? (?:except|but|other than)(?: for)?"
+    r"(?: [a-z]\s?=)? ([^a-z]{1,80})",
+    re.IGNORECASE,
+)
 _TIME = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d))?\s*([ap]\.?\s?m\.?)?", re.IGNORECASE)
 _HOUR = re.compile(r"(\d{1,2})\s*([ap]\.?\s?m\.?)", re.IGNORECASE)
 _ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
@@ -53,29 +61,36 @@ _MONTHS = [
     "december",
 ]
 _MONTH_DAY = re.compile(r"([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4}))?", re.IGNORECASE)
-_DAY_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?([a-z]{3,9})\.?(?:,?\s+(\d{4}))?", re.IGNORECASE)
+_DAY_MONTH = re.compile(r"(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?([a-z]{3,9})\.?(?:,?\s+(\d{4}))?", re.IGNORECASE)
 _BASE = re.compile(
-    r"\(?([0-9]*[A-Za-z0-9]+)\)?\s*(?:_\s*\{?\s*(?:base\s*)?\(?(\d{1,2})\)?\s*\}?|\(?base\s+(\d{1,2})\)?)", re.IGNORECASE
+    r"\(?([0-9]*[A-Za-z0-9]+)\)?\s*(?:_\s*\{?\s*(?:base\s*)?\(?(\d{1,2})\)?\s*\}?|\(?(?:in\s+)?base\s+(\d{1,2})\)?)",
+    re.IGNORECASE,
 )
 _DEFINITION = re.compile(
     r"\s*([A-Za-z](?:_\{?\w+\}?|'+)?(?:\^\{-1\})?)\s*\(\s*([a-zA-Z](?:\s*,\s*[a-zA-Z])*)\s*\)\s*(?:=|:=)(?!=)(.+)", re.DOTALL
 )
 _TURNED = re.compile(r"([\[\]])([^\[\]]{1,200}?[,;][^\[\]]{1,200}?)([\[\]])")
 _KNOWN_WORDS = dict.fromkeys(
-    ("all real numbers", "all reals", "real numbers", "set of all real numbers", "set of real numbers"), REALS
-)
+    ("all real numbers", "all reals", "real numbers", "set of all real numbers", "set of real numbers", "all real x",
+     "all real values", "all real values of x", "all values of x", "any real number", "every real number",
+     "all real numbers x"), REALS
+)  # fmt: skip
 _KNOWN_WORDS |= dict.fromkeys(
-    ("no solution", "no solutions", "no real solutions", "no real solution", "empty set", "none", "no roots", "no real roots"),
-    EMPTY,
-)
+    ("no solution", "no solutions", "no real solutions", "no real solution", "empty set", "none", "no roots", "no real roots",
+     "no solution exists", "no solutions exist", "there is no solution", "there are no solutions", "there is no real solution",
+     "there are no real solutions", "no real solutions exist"), EMPTY
+)  # fmt: skip
 _SEVERAL_CHOICES = re.compile(r"^(?:or|and|&|,|/)(?![a-z])|(?:^|\W)\(?[A-J][).](?=\W|$)", re.IGNORECASE)
+_LONE_LETTER = re.compile(r"\(?[A-J]\)?\.?")
 _ORDINAL_FORMS = {"halves": "half"} | {f"{w}s": w for w in names.ORDINALS if not w.endswith("s")}
 _TO = re.compile(r"(\d+)\s+(to|out of|in)\s+(\d+)")
 _FEET = re.compile(r"(?:(\d+)')?\s*(?:(\d+(?:\.\d+)?)\s*(?:''|\"))?")
 _LEFT_RIGHT = re.compile(r"\\(?:left|right)(?![A-Za-z])")
 _MAPSTO = re.compile(r"\s*(?:[A-Za-z]\s*(?::|\\colon)\s*)?([a-z])\s*\\mapsto(.+)", re.DOTALL)
 _LABEL = re.compile(
-    r"\s*(?:(?:the|final|so|my)\s+)*(?:answer|result|solution)\s*(?:is)?\s*:?\s*(?=[\d\\(\[$+\-{xyn])", re.IGNORECASE
+    r"\s*(?:(?:the|final|so|my)\s+)*(?:answer|result|solution)\s*(?:is)?\s*:?\s*=?\s*(?=[\d\\(\[$+\-{xyn])"
+    r"|\s*\\text\{\s?(?:the )?(?:final )?(?:answer|result|solution)\s?:?\s?\}\s?[=:]?\s?(?=[\d\\(\[$+\-{xyn])",
+    re.IGNORECASE,
 )
 
 
@@ -97,6 +112,7 @@ def interpret(text: str) -> Shape:
             return known
         special = (
             _comma_decimal(plain)
+            or _all_but(plain)
             or _choice(plain)
             or _clock(plain)
             or _date(plain)
@@ -143,17 +159,34 @@ def plain_words(text: str) -> str:
 def words_key(text: str) -> str:
     """Words as they are compared: lower case, no articles, no punctuation."""
     words = re.findall(r"[^\W_]+", text.lower())
-    return " ".join(w for w in words if w not in ("a", "an", "the")) or text.lower().strip()
+    key = " ".join(w for w in words if w not in ("a", "an", "the")) or text.lower().strip()
+    return f"{key}?" if text.rstrip().endswith("?") and not key.endswith("?") else key
 
 
 def _comma_decimal(plain: str) -> Node | None:
     """`1,22` is a list of two numbers or a decimal with a comma; what it is compared with decides."""
+    if _DOTTED_THOUSANDS.fullmatch(plain):
+        return num(int(plain.replace(".", "")))
     match = _COMMA_DECIMAL.fullmatch(plain)
     if match is None:
         return None
-    decimal = Node("dec", (), f"{match[2]}.{match[3]}")
-    listed = Node("list", (num(int(match[1] + match[2])), num(int(match[3]))), ",")
+    whole = match[2].replace(" ", "")
+    decimal = Node("dec", (), f"{whole.replace('.', '')}.{match[3]}")
+    first = Fraction(match[1] + whole) if whole.count(".") < 2 else Fraction(match[1] + whole.replace(".", ""))
+    listed = Node("list", (num(first), num(int(match[3]))), ",")
     return Node("either", (listed, Node("neg", (decimal,)) if match[1] else decimal))
+
+
+def _all_but(plain: str) -> Node | None:
+    """`all real numbers except 2 and 3`."""
+    match = _ALL_BUT.fullmatch(plain.rstrip("."))
+    if match is None:
+        return None
+    try:
+        left_out = parse(match[1])
+    except Unparsed:
+        return None
+    return Node("minus", (REALS, Node("set", left_out.args if left_out.kind == "list" else (left_out,))))
 
 
 def _choice(plain: str) -> Node | None:
@@ -171,7 +204,7 @@ def _choice(plain: str) -> Node | None:
         rest = match[2] or match[3] or match[4]
         if plain[0] != "(" and rest and re.match(r"[A-Ja-z\d]\s*(?:$|[:=])", rest) and ":" in plain[:3]:
             return None  # A : B is a ratio
-    if rest and _SEVERAL_CHOICES.search(rest):
+    if rest and (_SEVERAL_CHOICES.search(rest) or _LONE_LETTER.fullmatch(rest) or rest.startswith("?") or not rest.strip(". ")):
         return None
     if rest is None:
         return Node("choice", (), match[1])
@@ -199,6 +232,7 @@ def _date(plain: str) -> Node | None:
     match = _ISO_DATE.fullmatch(plain)
     if match:
         return Node("date", (), (int(match[1]), int(match[2]), int(match[3])))
+    plain = plain.rstrip(".")
     match = _MONTH_DAY.fullmatch(plain)
     if match and (month := _month(match[1])):
         return Node("date", (), (int(match[3]) if match[3] else None, month, int(match[2])))
@@ -251,7 +285,10 @@ def _counted(plain: str) -> Node | None:
     if not words or not words[0].isalpha() or not is_unit(unit):
         return None
     number = _number_words(words)
-    return None if number is None else Node("qty", (number,), unit)
+    kind = {"percent": "pct", "degree": "deg", "degrees": "deg"}.get(unit.lower())
+    if number is None or kind:
+        return None if number is None or kind is None else Node(kind, (number,))
+    return Node("qty", (number,), unit)
 
 
 def _feet(plain: str) -> Node | None:

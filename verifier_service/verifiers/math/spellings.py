@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 _TEXT = r"\\(?:text(?:bf|it|rm|normal)?|mathrm|mathbf|mbox)"
+_PLUS_OR_MINUS = r"(?<![A-Za-z])(?:" + _TEXT + r"\{\s?)?plus(?: or |/|-)minus(?:\s?\}|(?![A-Za-z]))\s?"
 _ONE = r"\{?(\w{1,6})\}?"
 _UNITS = {"元": "yuan", "米": "m", "厘米": "cm", "千米": "km", "千克": "kg", "克": "g", "小时": "hours", "分钟": "minutes",
           "天": "days", "度": "degrees"}  # fmt: skip
@@ -44,6 +45,36 @@ _RULES: tuple[_Rule, ...] = (
     ("\\frac{\\", re.compile(
         r"(?<=\d)\s?\\[dt]?frac\{\s?" + _TEXT + r"\{([A-Za-z ]{1,20})\}\s?\}\{\s?" + _TEXT + r"\{([A-Za-z ]{1,20})\}\s?\}"
     ), r"\\text{ \1/\2}"),
+    ("\\SI", re.compile(r"\\SI\{([^{}]{1,40})\}\{([A-Za-z/^\d-]{1,30})\}"), r"\1\\text{ \2}"),
+    ("\\qty", re.compile(r"\\qty\{([^{}]{1,40})\}\{([A-Za-z/^\d-]{1,30})\}"), r"\1\\text{ \2}"),
+    ("\\num", re.compile(r"\\num\{([^{}]{1,60})\}"), r"\1"),
+    ("\\ang", re.compile(r"\\ang\{([^{}]{1,40})\}"), r"\1^\\circ "),
+    ("\\angle", re.compile(r"(?<![A-Za-z\\])m\s?\\angle"), r"\\angle"),
+    ("\\not", re.compile(r"\\not\s?(?:=|\\eq(?![A-Za-z]))"), r"\\ne "),
+    ("\\not", re.compile(r"\\not\s?\\in(?![A-Za-z])"), r"\\notin "),
+    ("o", re.compile(r"(?<=\d)\s?\^\s?(?:o(?![A-Za-z])|\{\s?o\s?\}|\{\s?" + _TEXT + r"\{\s?o\s?\}\s?\})"), r"^\\circ "),
+    ("{.}", re.compile(r"(?<=\d)\{\.\}(?=\d)"), "."),
+    ("\\dot", re.compile(r"(?<=\d)\.(\d{0,20})\\dot\s?(\d)$"), r".\1\\dot{\2}"),
+    (".\\over", re.compile(r"(?<![\d.])\.(?=\\overline\{\d)"), "0."),
+    ("S", re.compile(r"(?<![A-Za-z\\])(?:US|U\.S\.)\s?(?=\\?\$)"), ""),
+    ("min", re.compile(r"(?<=\d)\s?h\s?(?=\d{1,2}\s?min)"), " hours "),
+    ("minus", re.compile(_PLUS_OR_MINUS, re.IGNORECASE), r"\\pm "),
+    ("matrix{", re.compile(r"\\([pbvBV]?)matrix\{((?:[^{}]|\{[^{}]{0,60}\}){1,2000})\}"), r"\\begin{\1matrix}\2\\end{\1matrix}"),
+    ("Matrix(", re.compile(r"^(?:Immutable)?(?:Dense)?Matrix\((\[.{1,2000}\])\)$", re.DOTALL), r"\1"),
+    ("\\right", re.compile(
+        r"\\left\s?(?:\\\{|\\lbrace)\s?\\begin\{(array|aligned|matrix|gathered|split)\}(?:\{[lcr| ]{0,9}\})?"
+        r"((?:(?!\\begin).){1,2000}?)\\end\{\1\}\s?\\right\s?\.", re.DOTALL
+    ), r"\\begin{cases}\2\\end{cases}"),
+    ("both", re.compile(r"^(?:" + _TEXT + r"\{\s?)?both(?:\s?\}\s?|\s)(?=\S.{0,200}and)"), ""),
+    ("superscript", re.compile(r"\\textsuperscript\{(st|nd|rd|th)\}"), r"\1"),
+    ("forall", re.compile(r"(?<=\S)(?:,\s?|\s)\\forall\s?[a-zA-Z]\s?(?:\\in\s?\\mathbb\{R\})?$"), ""),
+    ("constant", re.compile(
+        r",?\s?(?:" + _TEXT + r"\{)?\s?,?\s?where\s?\}?\s?C\s?(?:" + _TEXT + r"\{)?\s?is (?:an?|the|any)(?: arbitrary| real)?"
+        r" constant(?: of integration)?\s?\}?\.?$"
+    ), ""),
+    ("that", re.compile(
+        r"^([a-z])\s?(?:" + _TEXT + r"\{)?\s?such that\s?\}?\s?(?=\S)"
+    ), ""),
     ("th", re.compile(r"^(\d{1,6})\s?(?:th|st|nd|rd)$"), r"\1"),
     ("sq", re.compile(r"(?<=[\d}])\s?\bsq\.?\s(?=[a-z]{1,6}\.?$)"), r" square "),
     ("\\m", re.compile(r"\\m(?=(?:left|right)(?![A-Za-z]))"), r"\\"),
@@ -76,7 +107,9 @@ _RULES: tuple[_Rule, ...] = (
 )  # fmt: skip
 _START = re.compile(
     r"(?:=|\\(?:Rightarrow|implies|therefore|Longrightarrow)(?![A-Za-z])|∴)\s*(?=[^\s=])"
-    r"|(?:" + _TEXT + r"\{\s?)?all\s*\}?\s?(?=[a-z]\s?(?:[<>=]|\\(?:le|ge|ne|in)))"
+    r"|(?:" + _TEXT + r"\{\s?)?(?:for )?all\s*(?:real\s?)?(?:numbers |values of )?\}?\s?(?=[a-z]\s?(?:[<>=]|\\(?:le|ge|ne|in)))"
+    r"|(?:" + _TEXT + r"\{\s?)?all\s*(?:real\s?)?(?:numbers |values of )?\}?\s?(?=[a-z]\s?(?:" + _TEXT + r"\{)?\s?such that)"
+    r"|(?:" + _TEXT + r"\{\s?)?(?:the )?points?\s?\}?\s?(?=\(|\\left\s?\()"
 )
 _NEGATIVE = re.compile(r"(?:" + _TEXT + r"\{\s?)?(?:negative|minus)(?:\s?\}\s?|\s)(?=[\d\\$])", re.IGNORECASE)
 _LETTERED = re.compile(_TEXT + r"\{\s?(\([A-J]\)|[A-J][.:)])\s?\}(?=.)")

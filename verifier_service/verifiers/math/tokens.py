@@ -32,7 +32,7 @@ _SKIP = re.compile(
     r"|unicode|therefore|checkmark)(?![A-Za-z])"
     r"|\\[,;:!> ]|\\(?:phantom|hphantom|vphantom|label|tag|color|textcolor|hspace|vspace)\*?\{[^{}]*\})+"
 )
-_GROUPING = r"(?: ?\{ ?, ?\} ?|,\\!\s?|\{,\\!\}|\\,|\\!|\\;|\\ )"
+_GROUPING = r"(?: ?\{ ?, ?\} ?(?:\\!)?|(?:\\!)?,\\!\s?|\{,\\!\}|\\,|\\!|\\;|\\ |')"
 _NUMBER = re.compile(
     rf"(?:[1-9]\d{{0,2}}(?:{_GROUPING}\d{{3}})+(?!\d)|(?P<comma>[1-9]\d{{0,2}}(?:,\d{{3}})+(?!\d|,\d))"
     r"|(?P<blank>[1-9]\d{0,2}(?: \d{3})+(?!\d|\s*/|\s+\d|\.\d|\\))|\d+)"
@@ -62,7 +62,9 @@ _ALIASES = {"\\dfrac": "\\frac", "\\tfrac": "\\frac", "\\cfrac": "\\frac", "\\ni
             "\\vee": "\\lor",
             "\\colon": ":", "\\ast": "*", "\\star": "*", "\\bullet": "\\cdot", "\\degree": "\\circ", "\\deg": "\\circ",
             "\\backslash": "\\setminus", "\\smallsetminus": "\\setminus", "\\bigcup": "\\cup", "\\bigcap": "\\cap",
-            "\\textdollar": "\\$", "\\euro": "€", "\\texteuro": "€", "\\pounds": "£", "\\textdegree": "\\circ"}  # fmt: skip
+            "\\textdollar": "\\$",
+            "\\mathdollar": "\\$", "\\surd": "\\sqrt", "\\euro": "€", "\\texteuro": "€",
+            "\\pounds": "£", "\\textdegree": "\\circ"}  # fmt: skip
 _SPLIT_PREFIXES = sorted([*names.FUNCTIONS, "pi"], key=len, reverse=True)
 _KNOWN_COMMANDS = {
     "\\frac", "\\sqrt", "\\binom", "\\cdot", "\\times", "\\div", "\\pm", "\\mp", "\\cup", "\\cap", "\\setminus", "\\lor",
@@ -166,6 +168,9 @@ def _lex_name(name: str, end: int, out: list[Token], spaced: bool) -> int:
     bare = name[1:].rstrip("*")
     if _is_known(bare):
         out.append(Token("cmd", "\\" + bare, spaced))
+        return end
+    if bare in ("imath", "jmath"):
+        out.append(Token("sym", bare[0], spaced))
         return end
     for length in range(len(bare) - 1, 1, -1):
         if _is_known(bare[:length]):
