@@ -3,6 +3,7 @@
 A run's cost is page faults, some hundreds of them, far more than its system calls. These take most of them away:
 - reference counts: every object that lives in the zygote is made immortal, so that using it writes nothing;
 - free blocks: half used pools are filled up, so that a child's objects come from few fresh pages;
+- large pages, see `pages`;
 - fork hooks (the random module's new seed, threading's clean-up): they run only in a child that could notice.
 All of it is optional: without any of it children are as right, and slower.
 """
@@ -73,11 +74,14 @@ def settle() -> None:
     """Once, at the end of a zygote's start, when it has everything and nothing of anybody's."""
     import ctypes
 
+    from . import pages
+
     gc.collect()
     _kept.extend(_fill_pools())
     if (3, 12) <= sys.version_info < (3, 14) and sys.implementation.name == "cpython":
         _immortalise(ctypes.c_uint32.from_address)
     gc.freeze()
+    pages.enlarge_heap()
 
 
 POOL_BYTES = 16384
