@@ -20,6 +20,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
+from trainer_client.answers import Said, Scored, Unscored, Verifier, group_result
 from trainer_client.client_errors import RequestRefused
 from trainer_client.group_complaints import complaint
 from verifier_protocol import (
@@ -33,9 +34,6 @@ from verifier_protocol import (
     MathSpec,
     StdinTests,
     UnscoredReason,
-    UnscoredVerdict,
-    Verdict,
-    VerifierId,
     VerifierSpec,
     completion_text,
 )
@@ -44,6 +42,7 @@ GroupLike = Group | Mapping[str, Any]
 ITEM_OVERHEAD_BYTES = 1
 PIECE_OVERHEAD_BYTES = 64
 BODY_OVERHEAD_BYTES = 64
+BLOCK_COMPLETIONS = 256
 MAX_GROUPS = 1024  # of one request; a service takes 4,096 unless it was told otherwise
 # Work of one completion, in units of one math answer.
 FORMAT_WORK = 0.1
@@ -63,7 +62,7 @@ class Item:
     """
 
     text: str
-    verdicts: list[Verdict | None]
+    verdicts: list[Said | None]
     group: int
     position: int
     copies: int = 1
@@ -94,9 +93,10 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class View:
-    """A group, the item of each of its completions, and its result once every slot is filled."""
+    """A group and its index, the item of each of its completions, and its result once every slot is filled."""
 
     group: Group
+    index: int
     job: Job
     items: list[Item]
     result: GroupResult | None = None
@@ -162,7 +162,10 @@ def work_of(spec: VerifierSpec) -> float:
 
 
 def make_views(groups: Iterable[Group]) -> list[View]:
-    """Groups, in order, over as few jobs as there are ways to verify. Raises RequestRefused for what JSON can't carry."""
+    """Groups, in order, over as few jobs as there are ways to verify, still without their completions (`fill`).
+
+    Raises RequestRefused for what JSON can't carry.
+    """
     jobs: dict[tuple[bytes, ...], Job] = {}
     views = []
     for index, group in enumerate(groups):
@@ -171,20 +174,50 @@ def make_views(groups: Iterable[Group]) -> list[View]:
         job = jobs.get(key := tuple(bodies))
         if job is None:
             job = jobs[key] = Job(specs, bodies, [work_of(spec) for spec in specs], {})
-        view = View(group, job, [])
-        items = job.items
-        blank: list[Verdict | None] = [None] * len(specs)
-        for n, completion in enumerate(group.completions):
-            text = completion_text(completion)
-            item = items.get(text)
-            if item is None:
-                item = items[text] = Item(text, blank.copy(), index, n)
-            else:
-                item.copies += 1
-            view.items.append(item)
+        view = View(group, index, job, [])
         job.views.append(view)
         views.append(view)
     return views
+
+
+def blocks(views: Iterable[View]) -> Iterator[list[View]]:
+    """The views in order, cut behind every BLOCK_COMPLETIONS completions."""
+    block: list[View] = []
+    size = 0
+    for view in views:
+        block.append(view)
+        size += len(view.group.completions)
+        if size >= BLOCK_COMPLETIONS:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+def fill(views: Iterable[View]) -> tuple[list[Piece], int]:
+    """Give each view its items.
+
+    Returns the items that no view had before, those of a job together, and how many of the completions are answered
+    already: equal to one that was sent with an earlier block.
+    """
+    new: dict[int, Piece] = {}
+    answered = 0
+    for view in views:
+        job = view.job
+        items = job.items
+        piece = new.get(id(job)) or new.setdefault(id(job), Piece(job, tuple(range(len(job.specs))), []))
+        blank: list[Said | None] = [None] * len(job.specs)
+        for n, completion in enumerate(view.group.completions):
+            text = completion if isinstance(completion, str) else completion_text(completion)
+            item = items.get(text)
+            if item is None:
+                item = items[text] = Item(text, blank.copy(), view.index, n)
+                piece.items.append(item)
+            else:
+                item.copies += 1
+                answered += all(item.verdicts)
+            view.items.append(item)
+    return [piece for piece in new.values() if piece.items], answered
 
 
 def jobs_of(views: Iterable[View]) -> list[Job]:
@@ -194,7 +227,7 @@ def jobs_of(views: Iterable[View]) -> list[Job]:
 def missing_pieces(job: Job, items: Iterable[Item]) -> list[Piece]:
     """Items with an empty slot, those that lack the same verifiers together."""
     by_verifiers: dict[tuple[int, ...], list[Item]] = {}
-    blank: list[Verdict | None] = [None] * len(job.specs)
+    blank: list[Said | None] = [None] * len(job.specs)
     everything = tuple(range(len(job.specs)))
     for item in items:
         if item.verdicts == blank:
@@ -206,11 +239,15 @@ def missing_pieces(job: Job, items: Iterable[Item]) -> list[Piece]:
     return [Piece(job, verifiers, members) for verifiers, members in by_verifiers.items()]
 
 
-def cut_chunks(pieces: Iterable[Piece], max_bytes: int, max_work: float) -> Iterator[Chunk]:
-    """Cut pieces, in order, into chunks within both limits. An item that is too large by itself goes alone."""
+def cut_chunks(pieces: Iterable[Piece], max_bytes: int, max_work: float, *, first_work: float = math.inf) -> Iterator[Chunk]:
+    """Cut pieces, in order, into chunks within both limits. An item that is too large by itself goes alone.
+
+    `first_work`: the first chunk's limit; each may have twice the work of the one before, up to `max_work`.
+    """
     chunk: Chunk = []
     size = BODY_OVERHEAD_BYTES
     work = 0.0
+    most_work = min(first_work, max_work)
     for piece in pieces:
         head = PIECE_OVERHEAD_BYTES + sum(len(piece.job.spec_bodies[v]) + 1 for v in piece.verifiers)
         item_work = sum(piece.job.work[v] for v in piece.verifiers)
@@ -218,12 +255,13 @@ def cut_chunks(pieces: Iterable[Piece], max_bytes: int, max_work: float) -> Iter
         for item in piece.items:
             item_bytes = len(item.body or item.encoded()) + ITEM_OVERHEAD_BYTES
             added = item_bytes if part else item_bytes + head
-            full = size + added > max_bytes or work + item_work > max_work or len(chunk) >= MAX_GROUPS
+            full = size + added > max_bytes or work + item_work > most_work or len(chunk) >= MAX_GROUPS
             if full and (chunk or part):
                 if part:
                     chunk.append(Piece(piece.job, piece.verifiers, part))
                 yield chunk
                 chunk, part, size, work = [], [], BODY_OVERHEAD_BYTES, 0.0
+                most_work = min(most_work * 2, max_work)
                 added = item_bytes + head
             part.append(item)
             size += added
@@ -232,10 +270,6 @@ def cut_chunks(pieces: Iterable[Piece], max_bytes: int, max_work: float) -> Iter
             chunk.append(Piece(piece.job, piece.verifiers, part))
     if chunk:
         yield chunk
-
-
-def total_work(pieces: Iterable[Piece]) -> float:
-    return sum(sum(piece.job.work[v] for v in piece.verifiers) * len(piece.items) for piece in pieces)
 
 
 def halves(chunk: Chunk) -> list[Chunk] | None:
@@ -261,12 +295,15 @@ def encode_chunk(chunk: Chunk, deadline_s: float, tag: str) -> bytes:
 
     `tag`: letters and digits.
     """
-    groups = []
+    parts = []
+    before = b'{"groups":['
     for position, piece in enumerate(chunk):
-        completions = b",".join([item.body or item.encoded() for item in piece.items])
-        specs = b",".join([piece.job.spec_bodies[v] for v in piece.verifiers])
-        groups.append(b'{"id":"%s","completions":[%s],"verifiers":[%s]}' % (group_id(tag, position).encode(), completions, specs))
-    return b'{"groups":[%s],"deadline_s":%s}' % (b",".join(groups), repr(round(deadline_s, 3)).encode())
+        parts.append(b'%s{"id":"%s","completions":[' % (before, group_id(tag, position).encode()))
+        parts.append(b",".join([item.body or item.encoded() for item in piece.items]))
+        parts.append(b'],"verifiers":[%s]}' % b",".join([piece.job.spec_bodies[v] for v in piece.verifiers]))
+        before = b","
+    parts.append(b'],"deadline_s":%s}' % repr(round(deadline_s, 3)).encode())
+    return b"".join(parts)
 
 
 _FIELD = re.compile(r"^groups\[(\d+)\](?:\.(completions|verifiers)\[(\d+)\])?(.*)$", re.DOTALL)
@@ -292,18 +329,17 @@ def completion_path(item: Item) -> str:
     return f"groups[{item.group}].completions[{item.position}]"
 
 
-def unscored(kind: str, reason: UnscoredReason, detail: str) -> UnscoredVerdict:
+def unscored(kind: str, reason: UnscoredReason, detail: str) -> Unscored:
     """The client's own verdict for what no service judged."""
-    verifier = VerifierId(name=kind, version=UNKNOWN_VERSION)
-    return UnscoredVerdict(kind=kind, reason=reason, retryable=True, verifier=verifier, detail=detail)
+    return Unscored(kind, reason, True, Verifier(kind, UNKNOWN_VERSION), detail)
 
 
-def reward_of(specs: Sequence[VerifierSpec], verdicts: Sequence[Verdict]) -> tuple[float | None, bool]:
+def reward_of(specs: Sequence[VerifierSpec], verdicts: Sequence[Said]) -> tuple[float | None, bool]:
     """The weighted sum of the scores, None as soon as one verifier left the completion unscored; whether all are full."""
     terms = []
     passed = True
     for spec, verdict in zip(specs, verdicts, strict=True):
-        if verdict.status == "unscored":
+        if not isinstance(verdict, Scored):
             return None, False
         score = verdict.score
         terms.append(spec.weight * score)
@@ -330,17 +366,16 @@ def stats_of(rewards: Sequence[float | None], passed: int) -> GroupStats:
 def result_of(view: View) -> GroupResult:
     """The group's result: verdict i answers completion i. Every slot must be filled; equal completions share a row."""
     specs = view.job.specs
-    verdicts = []
+    rows = []
     rewards = []
     passed = 0
     for item in view.items:
-        row = cast("list[Verdict]", item.verdicts)
+        row = cast("list[Said]", item.verdicts)
         reward, full = reward_of(specs, row)
-        verdicts.append(row)
+        rows.append(row)
         rewards.append(reward)
         passed += full
-    # Not validated again: all of it was made of validated verdicts, a few lines above.
-    return GroupResult.model_construct(id=view.group.id, rewards=rewards, verdicts=verdicts, stats=stats_of(rewards, passed))
+    return group_result(view.group.id, rewards, rows, stats_of(rewards, passed))
 
 
 def answer_views(job: Job) -> Iterator[View]:
@@ -350,7 +385,7 @@ def answer_views(job: Job) -> Iterator[View]:
     """
     while job.answered < len(job.views):
         view = job.views[job.answered]
-        if not all(all(item.verdicts) for item in view.items):  # a verdict is true, an empty slot is not
+        if not view.items or not all(all(item.verdicts) for item in view.items):  # a verdict is true, an empty slot is not
             return
         view.result = result_of(view)
         job.answered += 1

@@ -16,15 +16,17 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from pydantic import TypeAdapter
+import msgspec
 
-from verifier_protocol import Outcome, ScoredVerdict, Verdict, VerifierId, VerifierSpec
+from trainer_client.answers import Said, Scored, verifier_id
+from verifier_protocol import Outcome, VerifierId, VerifierSpec
 
 log = logging.getLogger(__name__)
 
 MOST_BEGUN = 4096
 UNSTABLE_OUTCOMES = (Outcome.TIME_LIMIT_EXCEEDED,)
-_VERDICT = TypeAdapter(ScoredVerdict)
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(Scored)
 
 
 def spec_key(spec: VerifierSpec) -> bytes:
@@ -58,15 +60,14 @@ class VerdictCache:
             self._announce(kind, known[0], verifier)
         self._versions[kind] = (verifier, time.monotonic())
 
-    def learn_all(self, verdicts: Iterable[Verdict]) -> None:
+    def learn_all(self, verdicts: Iterable[Said]) -> None:
         """As `learn`, of the verifiers of an answer: most say the same as the one before."""
-        last: dict[str, tuple[str, str]] = {}
+        kind, name, version = "", "", ""
         for verdict in verdicts:
             verifier = verdict.verifier
-            said = (verifier.name, verifier.version)
-            if last.get(verdict.kind) != said:
-                self.learn(verdict.kind, verifier)
-                last[verdict.kind] = said
+            if verifier.version != version or verdict.kind != kind or verifier.name != name:
+                kind, name, version = verdict.kind, verifier.name, verifier.version
+                self.learn(kind, verifier_id(name, version))
 
     def _announce(self, kind: str, old: VerifierId, new: VerifierId) -> None:
         if (kind, new) not in self._announced:
@@ -87,34 +88,38 @@ class VerdictCache:
         known = self._versions.get(kind)
         return known is not None and self.fresh(kind) and (known[0].name, known[0].version, spec) in self._begun
 
-    def get(self, kind: str, spec: bytes, text: str) -> ScoredVerdict | None:
+    def get(self, kind: str, spec: bytes, text: str) -> Scored | None:
         if not self.may_have(kind, spec):
             return None
-        key = _key(self._beginning(self._versions[kind][0], spec), text)
+        verifier = self._versions[kind][0]
+        key = _key(self._beginning(verifier.name, verifier.version, spec), text)
         kept = self._verdicts.get(key)
         if kept is None:
             return None
         self._verdicts.move_to_end(key)
-        return _VERDICT.validate_json(kept).model_copy(update={"cached": True})
+        verdict = _DECODER.decode(kept)
+        verdict.cached = True
+        return verdict
 
-    def put_all(self, spec: bytes, judged: Iterable[tuple[str, Verdict | None]]) -> None:
+    def put_all(self, spec: bytes, judged: Iterable[tuple[str, Said | None]]) -> None:
         """Keep what may be kept of the verdicts by one spec, each with the completion that it judges."""
-        version, beginning = None, None
+        name, version, beginning = "", "", None
         for text, verdict in judged:
-            if not isinstance(verdict, ScoredVerdict) or verdict.outcome in UNSTABLE_OUTCOMES:
+            if not isinstance(verdict, Scored) or verdict.outcome in UNSTABLE_OUTCOMES:
                 continue
             verifier = verdict.verifier
-            if beginning is None or (verifier.name, verifier.version) != version:
-                version, beginning = (verifier.name, verifier.version), self._beginning(verifier, spec)
+            if beginning is None or verifier.version != version or verifier.name != name:
+                name, version = verifier.name, verifier.version
+                beginning = self._beginning(name, version, spec)
             key = _key(beginning, text)
-            self._verdicts[key] = _VERDICT.dump_json(verdict, exclude_none=True)
+            self._verdicts[key] = _ENCODER.encode(verdict)
             self._verdicts.move_to_end(key)
         while len(self._verdicts) > self._entries:
             self._verdicts.popitem(last=False)
 
-    def _beginning(self, verifier: VerifierId, spec: bytes) -> hashlib.blake2b:
+    def _beginning(self, name: str, version: str, spec: bytes) -> hashlib.blake2b:
         """What the keys of all completions have in common, digested once."""
-        question = (verifier.name, verifier.version, spec)
+        question = (name, version, spec)
         begun = self._begun.get(question)
         if begun is None:
             if len(self._begun) >= MOST_BEGUN:

@@ -15,26 +15,29 @@ import concurrent.futures
 import os
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import httpx
 
+from trainer_client.answers import Unscored
 from trainer_client.batching import (
     Chunk,
     GroupLike,
     Job,
+    Piece,
     View,
     answer_views,
+    blocks,
     checked_groups,
     cut_chunks,
+    fill,
     jobs_of,
     make_views,
     missing_pieces,
     result_of,
-    total_work,
 )
 from trainer_client.cache import VerdictCache, spec_key
 from trainer_client.client_errors import RequestRefused, VerifierClientError
@@ -52,6 +55,8 @@ T = TypeVar("T")
 TransportFactory = Callable[[], httpx.AsyncBaseTransport]
 # A chunk this small is not worth another request, even if a replica stands idle.
 SMALLEST_CHUNK_WORK = 64.0
+# The first chunk: soon cut, so that the service begins soon.
+FIRST_CHUNK_WORK = 256.0
 VERSION_TIMEOUT_S = 2.0
 
 _clients: weakref.WeakSet[VerifierClient] = weakref.WeakSet()
@@ -215,28 +220,38 @@ class VerifierClient:
         total = sum(len(group.completions) for group in groups)
         self.metrics.calls += 1
         self.metrics.completions += total
-        self.metrics.deduplicated += total - sum(len(job.items) for job in jobs)
         with progress_callback(progress, total) as callback:
             reporter = Progress(total, callback)
-            await self._look_up(live, jobs, deadline, reporter)
+            await self._confirm_versions(live, jobs, deadline)
             sender = Sender(live, self.settings, self.metrics, self._cache, deadline, reporter)
-            await self._send_all(sender, jobs)
+            await self._send_all(sender, views)
         # After the caller has its results, and before the next call of anybody's begins.
         asyncio.get_running_loop().call_later(0, self._keep, jobs)
         self._answer(jobs)  # what came from the cache alone; the others have their results
         return [view.result or result_of(view) for view in views]  # never fewer: an empty slot would raise
 
-    async def _send_all(self, sender: Sender, jobs: list[Job]) -> None:
-        pieces = [piece for job in jobs for piece in missing_pieces(job, job.items.values())]
-        share = total_work(pieces) / len(sender.live.replicas)
+    async def _send_all(self, sender: Sender, views: list[View]) -> None:
+        share = sum(sum(view.job.work) * len(view.group.completions) for view in views) / len(sender.live.replicas)
         work = min(self.settings.chunk_work, max(share, SMALLEST_CHUNK_WORK))
+        pieces = self._missing(views, sender.progress)
         try:
             async with asyncio.TaskGroup() as tasks:
-                for chunk in cut_chunks(pieces, self.settings.chunk_bytes, work):
+                for chunk in cut_chunks(pieces, self.settings.chunk_bytes, work, first_work=FIRST_CHUNK_WORK):
                     tasks.create_task(self._send(sender, chunk))
                     await asyncio.sleep(0)  # this chunk is sent while the next is encoded
         except BaseExceptionGroup as group:
             raise _first_cause(group) from None
+
+    def _missing(self, views: list[View], progress: Progress) -> Iterator[Piece]:
+        """What must be asked of the service. The completions are gone through a block at a time, as chunks are cut: the first
+        chunk is on its way before the last completion has been looked at."""
+        for block in blocks(views):
+            new, answered = fill(block)
+            self.metrics.deduplicated += sum(len(view.items) for view in block) - sum(len(piece.items) for piece in new)
+            progress.advance(answered)
+            self._look_up(new, progress)
+            for piece in new:
+                yield from missing_pieces(piece.job, piece.items)
 
     async def _send(self, sender: Sender, chunk: Chunk) -> None:
         await sender.send(chunk)
@@ -248,8 +263,8 @@ class VerifierClient:
             for view in answer_views(job):
                 self._count(view)
 
-    async def _look_up(self, live: Live, jobs: list[Job], deadline: Deadline, progress: Progress) -> None:
-        """Fill slots from the cache."""
+    async def _confirm_versions(self, live: Live, jobs: list[Job], deadline: Deadline) -> None:
+        """Ask for the verifiers' versions where the cache might be used and they were not confirmed lately."""
         if not len(self._cache):
             return
         kinds = {spec.kind for job in jobs for spec in job.specs}
@@ -257,13 +272,19 @@ class VerifierClient:
             versions = await fetch_versions(live, min(VERSION_TIMEOUT_S, deadline.remaining_s() / 4))
             for kind, verifier in versions.items():
                 self._cache.learn(kind, verifier)
-        for job in jobs:
-            job.keys = [spec_key(spec) for spec in job.specs]
+
+    def _look_up(self, pieces: list[Piece], progress: Progress) -> None:
+        """Fill slots from the cache."""
+        if not len(self._cache):
+            return
+        for piece in pieces:
+            job = piece.job
+            job.keys = job.keys or [spec_key(spec) for spec in job.specs]
             known = [v for v, spec in enumerate(job.specs) if self._cache.may_have(spec.kind, job.keys[v])]
             if not known:
-                self.metrics.cache_misses += len(job.items) * len(job.specs)
+                self.metrics.cache_misses += len(piece.items) * len(job.specs)
                 continue
-            for item in job.items.values():
+            for item in piece.items:
                 for v in known:
                     item.verdicts[v] = self._cache.get(job.specs[v].kind, job.keys[v], item.text)
                 hits = len(item.verdicts) - item.lacking()
@@ -286,8 +307,8 @@ class VerifierClient:
         if view.result.stats.unscored == 0:
             self.metrics.scored += len(view.items) * len(view.job.specs)
             return
-        for verdict in chain.from_iterable(view.result.verdicts):
-            if verdict.status == "unscored":
+        for verdict in chain.from_iterable(item.verdicts for item in view.items):
+            if isinstance(verdict, Unscored):
                 self.metrics.unscored[verdict.reason.value] += 1
             else:
                 self.metrics.scored += 1

@@ -14,6 +14,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from itertools import chain
 
+from trainer_client.answers import Answer, Scored, Unscored
 from trainer_client.batching import Chunk, completion_path, encode_chunk, halves, missing_pieces, unscored
 from trainer_client.cache import VerdictCache
 from trainer_client.client_errors import RequestRefused
@@ -23,7 +24,7 @@ from trainer_client.client_replicas import Replica
 from trainer_client.client_settings import ClientSettings
 from trainer_client.client_transport import AttemptFailed, Live, post_chunk
 from trainer_client.retry import Deadline, attempt_budget_s, full_jitter_s
-from verifier_protocol import ScoreResponse, UnscoredReason, UnscoredVerdict
+from verifier_protocol import UnscoredReason
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +84,7 @@ class Sender:
     def _slot(self) -> _Slot:
         return _Slot(self.live.slots, self.deadline)
 
-    async def _attempt(self, trip: _Trip, replica: Replica) -> ScoreResponse:
+    async def _attempt(self, trip: _Trip, replica: Replica) -> Answer:
         replicas, settings = self.live.replicas, self.settings
         budget_s = attempt_budget_s(
             self.deadline.remaining_s(), settings.attempt_share, settings.attempt_floor_s, settings.attempt_cap_s
@@ -110,17 +111,23 @@ class Sender:
         replicas.succeeded(replica)
         return response
 
-    def _take_in(self, trip: _Trip, response: ScoreResponse) -> Chunk:
+    def _take_in(self, trip: _Trip, response: Answer) -> Chunk:
         """Fill the slots from a valid answer. Returns what must be asked again."""
         again: Chunk = []
         again_after_fault = False
         for piece, group in zip(trip.chunk, response.groups, strict=True):
             redo = []
             done = 0
+            if None not in group.rewards and len(piece.verifiers) == len(piece.job.specs):  # nothing is missing
+                for item, verdicts in zip(piece.items, group.verdicts, strict=True):
+                    item.verdicts = [*verdicts]
+                    done += item.copies
+                self.progress.advance(done)
+                continue
             for item, row in zip(piece.items, group.verdicts, strict=True):
                 for v, verdict in zip(piece.verifiers, row, strict=True):
                     item.verdicts[v] = verdict
-                    if verdict.status == "unscored" and self._ask_again(trip, verdict):
+                    if not isinstance(verdict, Scored) and self._ask_again(trip, verdict):
                         item.verdicts[v] = None
                         trip.last_unscored[(id(item), v)] = verdict
                         again_after_fault |= verdict.reason is UnscoredReason.INFRASTRUCTURE
@@ -144,7 +151,7 @@ class Sender:
         self.metrics.busy_answers += failure.blame == "busy"
         self.metrics.broken_answers += failure.blame == "broken"
 
-    def _ask_again(self, trip: _Trip, verdict: UnscoredVerdict) -> bool:
+    def _ask_again(self, trip: _Trip, verdict: Unscored) -> bool:
         if not verdict.retryable:
             return False
         if verdict.reason is UnscoredReason.INFRASTRUCTURE:
@@ -194,7 +201,7 @@ class _Trip:
     trouble: str = ""
     avoid: Replica | None = None
     last_chance_spent: bool = False
-    last_unscored: dict[tuple[int, int], UnscoredVerdict] = field(default_factory=dict)
+    last_unscored: dict[tuple[int, int], Unscored] = field(default_factory=dict)
 
     def note(self, failure: AttemptFailed, replica: Replica) -> None:
         self.failures += 1

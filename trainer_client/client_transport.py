@@ -19,13 +19,14 @@ from typing import Literal
 import httpx
 from pydantic import ValidationError
 
+from trainer_client.answers import Answer, GroupAnswer, NoAnswer, Scored, read_answer
 from trainer_client.batching import Chunk, caller_field, group_id
 from trainer_client.client_errors import RequestRefused
 from trainer_client.client_metrics import ClientMetrics
 from trainer_client.client_replicas import Replica, ReplicaSet
 from trainer_client.client_settings import ClientSettings
 from trainer_client.retry import BUSY_STATUSES, retry_after_s
-from verifier_protocol import PROTOCOL_VERSION, GroupResult, Problem, ScoreResponse
+from verifier_protocol import PROTOCOL_VERSION, Problem
 
 LONGEST_DETAIL = 500
 PROBLEM_BYTES = 64 * 1024
@@ -92,7 +93,7 @@ async def post_chunk(
     budget_s: float,
     settings: ClientSettings,
     metrics: ClientMetrics,
-) -> ScoreResponse:
+) -> Answer:
     """Post one body to one replica, within `budget_s` seconds in all.
 
     Raises:
@@ -162,14 +163,12 @@ def _problem(content: bytes) -> tuple[str, str | None]:
     return problem.detail, problem.field
 
 
-def _read_answer(chunk: Chunk, tag: str, content: bytes, url: str) -> ScoreResponse:
+def _read_answer(chunk: Chunk, tag: str, content: bytes, url: str) -> Answer:
     try:
         with _no_collection():
-            response = ScoreResponse.model_validate_json(content)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        path = ".".join(str(part) for part in first["loc"])
-        raise AttemptFailed("broken", f"{url} sent no valid answer: {path}: {first['msg']}"[:LONGEST_DETAIL]) from None
+            response = read_answer(content)
+    except NoAnswer as error:
+        raise AttemptFailed("broken", f"{url} sent no valid answer: {error}"[:LONGEST_DETAIL]) from None
     fault = answer_fault(chunk, tag, response)
     if fault is not None:
         raise AttemptFailed("broken", f"{url} sent no valid answer: {fault}")
@@ -189,7 +188,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def answer_fault(chunk: Chunk, tag: str, response: ScoreResponse) -> str | None:
+def answer_fault(chunk: Chunk, tag: str, response: Answer) -> str | None:
     """What is wrong with an answer to this chunk, None if nothing is."""
     if response.protocol != PROTOCOL_VERSION:
         return f"protocol {response.protocol!r}, this client speaks {PROTOCOL_VERSION}; upgrade the older of the two"
@@ -205,7 +204,7 @@ def answer_fault(chunk: Chunk, tag: str, response: ScoreResponse) -> str | None:
     return None
 
 
-def _group_fault(kinds: list[str], completions: int, group: GroupResult) -> str | None:
+def _group_fault(kinds: list[str], completions: int, group: GroupAnswer) -> str | None:
     if len(group.verdicts) != completions or len(group.rewards) != completions:
         return f"{len(group.verdicts)} rows of verdicts and {len(group.rewards)} rewards for {completions} completions"
     asked = len(kinds)
@@ -216,7 +215,7 @@ def _group_fault(kinds: list[str], completions: int, group: GroupResult) -> str 
         for kind, verdict in zip(kinds, row, strict=True):
             if verdict.kind != kind:
                 return f"a verdict by {verdict.kind!r:.40} where {kind!r} was asked"
-            if verdict.status != "scored":
+            if not isinstance(verdict, Scored):
                 scored = False
         if scored != (reward is not None) or (reward is not None and not math.isfinite(reward)):
             return "a reward that contradicts its verdicts"

@@ -16,6 +16,7 @@ from trainer_client.batching import (
     cut_chunks,
     encode_chunk,
     encode_text,
+    fill,
     halves,
     jobs_of,
     make_views,
@@ -39,9 +40,15 @@ groups = st.lists(
 )
 
 
+def filled_views(groups):
+    views = make_views(groups)
+    fill(views)
+    return views
+
+
 @given(groups=groups, max_bytes=st.integers(200, 2000), max_work=st.floats(0.5, 6))
 def test_every_completion_is_asked_once_and_requests_keep_their_limits(groups, max_bytes, max_work):
-    views = make_views(checked_groups(groups))
+    views = filled_views(checked_groups(groups))
     jobs = jobs_of(views)
     pieces = [piece for job in jobs for piece in missing_pieces(job, job.items.values())]
     chunks = list(cut_chunks(pieces, max_bytes, max_work))
@@ -55,7 +62,7 @@ def test_every_completion_is_asked_once_and_requests_keep_their_limits(groups, m
 
 @given(groups=groups.filter(bool))
 def test_a_body_is_the_json_of_what_it_holds(groups):
-    views = make_views(checked_groups(groups))
+    views = filled_views(checked_groups(groups))
     (chunk,) = cut_chunks([p for job in jobs_of(views) for p in missing_pieces(job, job.items.values())], 10**9, 10**9)
     body = json.loads(encode_chunk(chunk, 12.3456, "t"))
     assert body["deadline_s"] == 12.346
@@ -79,7 +86,7 @@ def test_surrogates_in_pairs_are_joined_and_lone_ones_replaced():
 
 
 def test_a_chunk_is_halved_down_to_one_completion():
-    views = make_views(checked_groups([{"completions": list("abcde"), "verifiers": [{"kind": "format"}]}]))
+    views = filled_views(checked_groups([{"completions": list("abcde"), "verifiers": [{"kind": "format"}]}]))
     waiting = [missing_pieces(views[0].job, views[0].items)]
     alone = []
     while waiting:
@@ -108,7 +115,7 @@ def test_a_problems_path_is_told_in_the_callers_indices(path, where):
     """The third group is another job than the first two; its fourth completion is the second that lacks a verdict."""
     math, form = {"kind": "math", "gold": "1"}, {"kind": "format"}
     groups = [{"completions": ["x"], "verifiers": [math]}] * 2 + [{"completions": list("aabc"), "verifiers": [form, math]}]
-    job = jobs_of(make_views(checked_groups(groups)))[1]
+    job = jobs_of(filled_views(checked_groups(groups)))[1]
     for item in job.items.values():
         item.verdicts[0] = unscored("format", "deadline", "")
     job.items["a"].verdicts[1] = unscored("math", "deadline", "")
@@ -127,7 +134,7 @@ def test_the_default_options_are_shared_by_all_specs_of_a_batch_not_copied_for_e
 
 def test_results_are_built_as_soon_as_a_group_is_answered_and_once():
     math = {"kind": "math", "gold": "1"}
-    views = make_views(
+    views = filled_views(
         checked_groups([{"completions": ["a", "b"], "verifiers": [math]}, {"completions": ["c"], "verifiers": [math]}])
     )
     (job,) = jobs_of(views)

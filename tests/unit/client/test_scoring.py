@@ -210,4 +210,5 @@ async def test_scored_verdicts_arrive_whole(make_client, service):
 async def test_a_request_never_has_more_groups_than_services_take(make_client, service, group):
     groups = [{"completions": ["x"], "verifiers": [{"kind": "format"}, {"kind": "math", "gold": str(n)}]} for n in range(3000)]
     await make_client(chunk_work=10_000.0).score(groups)
-    assert [len(body["groups"]) for body in service.requests] == [1024, 1024, 952]
+    sizes = [len(body["groups"]) for body in service.requests]
+    assert (sum(sizes), max(sizes)) == (3000, 1024)
