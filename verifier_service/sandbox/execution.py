@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Self, TypeVar
@@ -194,11 +194,24 @@ class Exchange:
         await self._link.send(wire.frame(self._kind, self._body))
         self._body = b""
 
+    def post(self) -> None:
+        """Begin, with a small body, without waiting for anything."""
+        self._link.post(wire.frame(self._kind, self._body))
+        self._body = b""
+
+    def withdraw(self) -> None:
+        """End it, wherever it is, and have nothing of it heard."""
+        self._link.void.add(self._run_id)
+        with suppress(SandboxFault):
+            self._link.post(wire.frame(wire.STOP, wire.pack_number(self._run_id)))
+
     async def next_frame(self) -> tuple[int, bytes] | None:
         """The next frame of this run, None after DONE. Raises SandboxFault."""
         if self.done is not None:
             return None
         kind, body = await self._receive()
+        while self._link.void and self._is_void(kind, body):
+            kind, body = await self._receive()
         if kind != wire.DONE:
             return kind, body
         run_id, clean, reason = wire.unpack_done(body)
@@ -209,6 +222,18 @@ class Exchange:
 
     async def _receive(self) -> tuple[int, bytes]:
         return await self._link.receive()
+
+    def _is_void(self, kind: int, body: bytes) -> bool:
+        """Whether a frame is of a run that was withdrawn. Raises SandboxFault if that has spoilt the slot."""
+        run_id = wire.unpack_number(body[:4])
+        if run_id not in self._link.void:
+            return False
+        if kind == wire.DONE:
+            self._link.void.discard(run_id)
+            _, clean, reason = wire.unpack_done(body)
+            if reason or not clean:
+                raise SandboxFault("the sandbox ended with a program before this one")
+        return True
 
     def number(self, run_id: int) -> None:
         if run_id != self._run_id:

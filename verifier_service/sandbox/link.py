@@ -39,6 +39,7 @@ class RunnerLink(asyncio.Protocol):
         self._lost: str | None = None
         self.stderr = bytearray()
         self.known: dict[bytes, bytes] = {}  # harnesses that went over it, see `wire.harnesses_in`
+        self.void: set[int] = set()  # numbers of runs that nobody wants to hear of, until their DONE
         self.read_stderr: Callable[[], bytes] | None = None  # where it doesn't come over the link
 
     # --- asyncio.Protocol

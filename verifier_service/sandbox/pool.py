@@ -3,6 +3,10 @@
 `slots` programs run at one time; `spares` more slots stand by, so that throwing one away costs no latency. A slot that
 cannot be made is tried again with growing pauses, for as long as the pool lives: an engine that comes back is used
 again without a restart. While none can be made, callers are told at once rather than made to wait.
+
+Whoever waits longest may be sent ahead to a busy slot, so that its program begins there as soon as the other has ended, and
+not only after the host has heard of that. It owns nothing before its turn: a slot that is thrown away instead, or takes
+too long, gives it back to the queue.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from verifier_service.sandbox.link import RunnerLink
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 15.0
+AHEAD_S = 0.02  # after so long behind another program, one that was sent ahead is free for any slot again
 
 
 class Slot(Protocol):
@@ -82,12 +87,41 @@ class PoolStats:
     failure: str = ""
 
 
+class Ahead(Protocol):
+    """A program that may be sent to a slot before its turn."""
+
+    def post(self, slot: Slot) -> None:
+        """Send it, behind the one that runs there. Raises SandboxFault."""
+        ...
+
+    def withdraw(self, slot: Slot) -> None:
+        """Take it back; what it did there, if it has begun, is void. Never raises."""
+        ...
+
+
+@dataclass(eq=False)
+class Waiter:
+    """One who waits for a slot; `ahead` while it may be sent ahead."""
+
+    turn: asyncio.Future[Lease]
+    memory_mb: int
+    ahead: Ahead | None
+    patience: asyncio.TimerHandle | None = None
+
+    def stop_timer(self) -> None:
+        if self.patience is not None:
+            self.patience.cancel()
+            self.patience = None
+
+
 @dataclass(eq=False)
 class Lease:
     """A slot lent out."""
 
     slot: Slot
     uses: int = 0
+    begun: bool = False  # the program of whoever has it was sent
+    follower: Waiter | None = None  # sent ahead, behind that program
 
 
 class Pool:
@@ -110,7 +144,7 @@ class Pool:
         self.events: PoolEvents = events or NoEvents()
         self.profile = profile
         self._idle: deque[Lease] = deque()
-        self._waiters: deque[asyncio.Future[Lease]] = deque()
+        self._waiters: deque[Waiter] = deque()
         self._busy: set[Lease] = set()
         self._making: set[asyncio.Task[None]] = set()
         self._removing: set[asyncio.Task[None]] = set()
@@ -134,10 +168,7 @@ class Pool:
     async def aclose(self) -> None:
         """Stop making slots and remove all there are. Safe to call twice."""
         self._closed = True
-        for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_exception(SandboxFault("the sandbox pool is closing"))
-        self._waiters.clear()
+        self._fail_all("the sandbox pool is closing")
         for task in list(self._making):
             task.cancel()
         await asyncio.gather(*self._making, return_exceptions=True)
@@ -149,7 +180,7 @@ class Pool:
         self.stats.busy = len(self._busy)
         self.stats.idle = len(self._idle)
         self.stats.starting = self._starting
-        self.stats.waiting = len(self._waiters)
+        self.stats.waiting = len(self._waiters) + sum(lease.follower is not None for lease in self._busy)
         return self.stats
 
     def _tell(self) -> None:
@@ -159,10 +190,10 @@ class Pool:
 
     # --- lending
 
-    async def acquire(self, deadline_s: float | None, memory_mb: int = 0) -> Lease:
+    async def acquire(self, deadline_s: float | None, memory_mb: int = 0, ahead: Ahead | None = None) -> Lease:
         """The next slot, first come first served; of several idle ones, one that is fitted to this memory.
 
-        Raises SlotWaitTimeout, SandboxFault.
+        The lease has `begun` if `ahead` was posted to its slot, and runs there. Raises SlotWaitTimeout, SandboxFault.
         """
         if self._closed:
             raise SandboxFault("the sandbox pool is closed")
@@ -173,30 +204,43 @@ class Pool:
             self._idle.remove(lease)
             self._busy.add(lease)
         else:
-            lease = await self._queue(deadline_s)
+            lease = await self._queue(deadline_s, memory_mb, ahead)
         self.events.queued(time.monotonic() - began)
         self._tell()
         return lease
 
-    async def _queue(self, deadline_s: float | None) -> Lease:
+    async def _queue(self, deadline_s: float | None, memory_mb: int, ahead: Ahead | None) -> Lease:
         self._complain_if_hopeless()
-        waiter: asyncio.Future[Lease] = asyncio.get_running_loop().create_future()
+        waiter = Waiter(asyncio.get_running_loop().create_future(), memory_mb, ahead)
         self._waiters.append(waiter)
         self._match()
         try:
             async with asyncio.timeout(deadline_s):
-                return await waiter
+                return await waiter.turn
         except (TimeoutError, asyncio.CancelledError) as error:
-            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                self._hand_back(waiter.result())
-            elif waiter in self._waiters:
-                self._waiters.remove(waiter)
+            self._forget(waiter)
             if isinstance(error, TimeoutError):
                 raise SlotWaitTimeout(f"no sandbox slot came free within {deadline_s} s") from None
             raise
 
-    def _hand_back(self, lease: Lease) -> None:
+    def _forget(self, waiter: Waiter) -> None:
+        """Of one who no longer wants a slot."""
+        if waiter.turn.done() and not waiter.turn.cancelled() and waiter.turn.exception() is None:
+            self._hand_back(waiter.turn.result(), waiter)
+        elif waiter in self._waiters:
+            self._waiters.remove(waiter)
+        else:
+            for lease in self._busy:
+                if lease.follower is waiter:
+                    self._unpost(lease)
+
+    def _hand_back(self, lease: Lease, waiter: Waiter) -> None:
         """A slot that was lent to someone who no longer wants it."""
+        if lease.begun and waiter.ahead is not None:
+            waiter.ahead.withdraw(lease.slot)
+        if self._pass_on(lease):
+            return
+        lease.begun = False
         self._busy.discard(lease)
         self._idle.append(lease)
         self._match()
@@ -205,17 +249,71 @@ class Pool:
         """Give a slot back; `discard` says why it must be thrown away, if it must."""
         lease.uses += 1
         self.stats.runs += 1
-        self._busy.discard(lease)
         if not discard and lease.uses >= self._recycle_after:
             discard = "worn"
         if not discard and not lease.slot.link.alive:
             discard = "died"
-        if discard or self._closed:
-            self._throw_away(lease, discard or "closing")
-        else:
-            self._idle.appendleft(lease)
+        if discard or self._closed or not self._pass_on(lease):
+            follower = self._unpost(lease)
+            if follower is not None and not follower.turn.done():
+                self._waiters.appendleft(follower)
+            lease.begun = False
+            self._busy.discard(lease)
+            if discard or self._closed:
+                self._throw_away(lease, discard or "closing")
+            else:
+                self._idle.appendleft(lease)
         self._match()
         self._tell()
+
+    # --- sending ahead
+
+    def begun(self, lease: Lease) -> None:
+        """To be told when a lease's program was sent: from then on another may be sent behind it."""
+        lease.begun = True
+        self._post_ahead()
+
+    def _post_ahead(self) -> None:
+        """Send those who wait longest to slots that are fitted to them, one behind each program."""
+        for lease in self._busy if self._waiters else ():
+            if lease.follower is not None or not lease.begun or not lease.slot.link.alive:
+                continue
+            waiter = self._waiters[0]
+            fits = lease.slot.memory_mb in (0, waiter.memory_mb)
+            if waiter.ahead is None or not fits or lease.uses + 1 >= self._recycle_after:
+                continue
+            self._waiters.popleft()
+            lease.follower = waiter
+            waiter.ahead.post(lease.slot)
+            waiter.patience = asyncio.get_running_loop().call_later(AHEAD_S, self._lose_patience, lease, waiter)
+            if not self._waiters:
+                break
+
+    def _pass_on(self, lease: Lease) -> bool:
+        """Lend a slot to whoever was sent to it ahead, if that one still wants it."""
+        waiter = lease.follower
+        if waiter is None or waiter.turn.done():
+            return False
+        lease.follower = None
+        waiter.stop_timer()
+        waiter.turn.set_result(lease)
+        return True
+
+    def _unpost(self, lease: Lease) -> Waiter | None:
+        """Take back whoever was sent behind this lease's program."""
+        waiter, lease.follower = lease.follower, None
+        if waiter is not None:
+            waiter.stop_timer()
+            if waiter.ahead is not None:
+                waiter.ahead.withdraw(lease.slot)
+        return waiter
+
+    def _lose_patience(self, lease: Lease, waiter: Waiter) -> None:
+        if lease.follower is waiter:
+            self._unpost(lease)
+            waiter.ahead = None
+            self._waiters.appendleft(waiter)
+            self._match()
 
     def _throw_away(self, lease: Lease, reason: str) -> None:
         self.stats.recycles[reason] += 1
@@ -233,11 +331,12 @@ class Pool:
         self._drop_dead()
         while self._waiters and self._idle and len(self._busy) < self._slots:
             waiter = self._waiters.popleft()
-            if waiter.done():
+            if waiter.turn.done():
                 continue
             lease = self._idle.popleft()
             self._busy.add(lease)
-            waiter.set_result(lease)
+            waiter.turn.set_result(lease)
+        self._post_ahead()
 
     # --- making
 
@@ -282,7 +381,11 @@ class Pool:
 
     def _fail_waiters(self) -> None:
         if self._hopeless():
-            while self._waiters:
-                waiter = self._waiters.popleft()
-                if not waiter.done():
-                    waiter.set_exception(SandboxFault(f"no sandbox can be made: {self.stats.failure}"))
+            self._fail_all(f"no sandbox can be made: {self.stats.failure}")
+
+    def _fail_all(self, why: str) -> None:
+        followers = [follower for lease in self._busy if (follower := self._unpost(lease)) is not None]
+        for waiter in (*followers, *self._waiters):
+            if not waiter.turn.done():
+                waiter.turn.set_exception(SandboxFault(why))
+        self._waiters.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +30,7 @@ from verifier_service.sandbox.runner.languages import LANGUAGES
 
 FIT_STEP_MB = 8
 MOST_WARMED = 3  # pairs of harnesses that a new slot loads ahead
+MOST_AHEAD_BYTES = 1 << 15  # of a program that waits at a slot, in the memory of its runner and in the pipe to it
 FINISH_S = 20.0  # the runner kills and proves within 10 s, or says that it can't
 
 
@@ -48,6 +49,33 @@ def languages_of(hello: Mapping[str, Any]) -> tuple[str, ...]:
 
 def versions_of(hello: Mapping[str, Any]) -> dict[str, str]:
     return {str(name): str(version) for name, version in hello.get("versions", {}).items()}
+
+
+class _Errand:
+    """One program on its way to a slot; implements the pool's Ahead."""
+
+    def __init__(self, run_ids: Iterator[int], kind: int, body: bytes, harnesses: bytes) -> None:
+        self._run_ids = run_ids
+        self._kind = kind
+        self._body = body
+        self._harnesses = harnesses
+        self.exchange: Exchange | None = None  # once it was sent
+
+    def open(self, slot: Slot) -> Exchange:
+        if self._harnesses:
+            teach(slot.link, wire.WARM, self._harnesses)
+        return Exchange(slot.link, self._kind, self._body, next(self._run_ids) & 0xFFFFFFFF)
+
+    def post(self, slot: Slot) -> None:
+        exchange = self.open(slot)
+        exchange.post()
+        self.exchange = exchange
+
+    def withdraw(self, slot: Slot) -> None:
+        del slot  # its link is the exchange's
+        if self.exchange is not None:
+            self.exchange.withdraw()
+            self.exchange = None
 
 
 class PooledBackend:
@@ -158,14 +186,17 @@ class PooledBackend:
         self, kind: int, body: bytes, memory_mb: int, deadline_s: float | None, harnesses: bytes = b""
     ) -> AsyncIterator[Exchange]:
         memory_mb += 2 * (len(body) >> 20) // FIT_STEP_MB * FIT_STEP_MB  # the runner holds the inputs, and may copy them
-        lease = await self.pool.acquire(deadline_s, memory_mb)
+        errand = _Errand(self._run_ids, kind, body, harnesses)
+        may_go_ahead = self._reuse and kind != wire.BUILD and len(body) <= MOST_AHEAD_BYTES
+        lease = await self.pool.acquire(deadline_s, memory_mb, errand if may_go_ahead else None)
         discard = "fault"  # unless the runner proves the slot clean
         try:
-            await lease.slot.fit_memory(memory_mb)
-            if harnesses:
-                teach(lease.slot.link, wire.WARM, harnesses)
-            exchange = Exchange(lease.slot.link, kind, body, next(self._run_ids) & 0xFFFFFFFF)
-            await exchange.begin()
+            exchange = errand.exchange
+            if exchange is None:
+                await lease.slot.fit_memory(memory_mb)
+                exchange = errand.open(lease.slot)
+                await exchange.begin()
+                self.pool.begun(lease)
             try:
                 yield exchange
             finally:

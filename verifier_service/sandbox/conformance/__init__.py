@@ -9,12 +9,15 @@ afterwards run several programs, so that they meet every slot.
 
 from __future__ import annotations
 
+from verifier_service.sandbox.conformance.crowds import CROWDS
 from verifier_service.sandbox.conformance.isolation import ISOLATION
 from verifier_service.sandbox.conformance.judged import JUDGED
 from verifier_service.sandbox.conformance.limits import LIMITS
 from verifier_service.sandbox.conformance.programs import Check
 from verifier_service.sandbox.conformance.semantics import SEMANTICS
 
-CHECKS: dict[str, Check] = {check.__name__.replace("_", " "): check for check in (*SEMANTICS, *LIMITS, *ISOLATION, *JUDGED)}
+CHECKS: dict[str, Check] = {
+    check.__name__.replace("_", " "): check for check in (*SEMANTICS, *LIMITS, *ISOLATION, *JUDGED, *CROWDS)
+}
 
 __all__ = ["CHECKS", "Check"]

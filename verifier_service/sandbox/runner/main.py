@@ -13,6 +13,7 @@ import select
 import signal
 import sys
 import traceback
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -30,6 +31,9 @@ LISTENER_FD = 9
 VERSIONS = "/opt/verifier/versions.json"
 
 
+CANCELLED = 0  # the kind of a frame that was taken back before its turn
+
+
 class Host:
     """The host's end of stdin and stdout."""
 
@@ -38,6 +42,7 @@ class Host:
         self.poll = select.poll()
         self.poll.register(0, select.POLLIN)
         self.run_id = -1
+        self.waiting: deque[tuple[int, bytes]] = deque()  # what came during a run
 
     def _more(self) -> None:
         chunk = os.read(0, 1 << 16 if len(self.buffer) < 1 << 20 else 1 << 20)
@@ -47,6 +52,8 @@ class Host:
 
     def next(self) -> tuple[int, bytes]:
         """The next frame; waits for it."""
+        if self.waiting:
+            return self.waiting.popleft()
         while (frame := self._buffered()) is None:
             self._more()
         return frame
@@ -70,12 +77,19 @@ class Host:
         while self.poll.poll(0):
             self._more()
         while (frame := self._buffered()) is not None:
-            kind, body = frame
-            if kind != wire.STOP:
-                raise wire.WireError("the host sent something but STOP during a run")
-            if wire.unpack_number(body) == self.run_id:
+            if frame[0] != wire.STOP:
+                self.waiting.append(frame)
+            elif wire.unpack_number(frame[1]) == self.run_id:
                 return True
+            else:
+                self._cancel(frame[1])
         return False
+
+    def _cancel(self, number: bytes) -> None:
+        """Of a run that is still to come, only the end will be."""
+        for index, (kind, body) in enumerate(self.waiting):
+            if kind in (wire.RUN, wire.JUDGE) and body[:4] == number:
+                self.waiting[index] = CANCELLED, number
 
     @staticmethod
     def send(data: bytes) -> None:
@@ -118,7 +132,7 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
     if config["numpy_ahead"]:
         slot.zygotes.base(numpy=True)
     host.send(wire.frame(wire.HELLO, json.dumps(hello).encode()))
-    while not slot.dead:
+    while not slot.dead and not slot.reason:  # with a reason to go, it runs nothing that was sent ahead
         slot.zygotes.prepare()
         kind, body = host.next()
         if kind == wire.RUN:
@@ -138,6 +152,8 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
             for letter, harness in ((b"s", submission), (b"j", judge)):
                 slot.zygotes.sources[harness.name] = harness.source
                 slot.zygotes.harness(letter, harness.name, numpy)
+        elif kind == CANCELLED:
+            host.send(wire.frame(wire.DONE, wire.pack_done(wire.unpack_number(body), True, "")))
         elif kind != wire.STOP:
             raise wire.WireError(f"unknown frame kind {kind}")
 
