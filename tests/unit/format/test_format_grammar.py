@@ -76,6 +76,12 @@ def test_a_missing_answer_is_no_answer(text: str) -> None:
     assert outcome(text) is Outcome.NO_ANSWER
 
 
+@pytest.mark.parametrize("blank", ["\\ ", "\\,\\;", "~", "\\quad", "\\qquad\\!", "\\text{}", "\\text{ }", "$ $", "\\mathrm{~}"])
+def test_a_box_that_shows_nothing_is_blank(blank: str) -> None:
+    assert outcome(WORK + f"\\boxed{{{blank}}}") is Outcome.NO_ANSWER
+    assert outcome(WORK + f"\\boxed{{{blank}15}}") is Outcome.CORRECT
+
+
 def test_the_answer_style_wants_one_pair_of_answer_tags() -> None:
     assert outcome(WORK + "\n<answer> 15 </answer>\n", "think_answer") is Outcome.CORRECT
     assert check(WORK + "<answer> 15 </answer>", "think_answer", prefilled_think=False).answer == "15"

@@ -41,6 +41,56 @@ def test_the_last_brace_matched_box_after_the_thinking_is_the_answer(completion:
 
 
 @pytest.mark.parametrize(
+    "between",
+    [
+        " / ", " | ", " -- ", " & ", " = ", " \\\\ ", "\\newline", "}{", "? ", "! ", "\u200b", " <br> ", " <!-- ", " " * 5000,
+        " or\n" + "\n" * 300, "\\hspace{-1em}", "\\color{white}", "~~~", " (b) ", "\n2. ", "\n- ", ", y = ", " and/or ",
+        " but maybe ", " (or ", "\n\n---\n\n", "\nOption 2: ", "\nAnother answer: ", " and the second is ",
+        ". Alternatively, it could be ", " 或 ", " oder ",
+    ],
+)  # fmt: skip
+def test_boxes_with_no_sentence_between_them_are_one_list(between: str) -> None:
+    assert extract(f"\\boxed{{3}}{between}\\boxed{{4}}", ("boxed",)).answer == "3, 4"
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        " was wrong. The answer is ", ". So the answer is ", " is a half of it, so we double: ", "</thinking>", " so ",
+        " $3 \\cdot 2 = 6$, $6 - 2 = 4$ ", " or rather, after checking the sign again, ",
+    ],
+)  # fmt: skip
+def test_a_box_after_text_of_its_own_replaces_the_one_before(between: str) -> None:
+    assert extract(f"\\boxed{{3}}{between}\\boxed{{4}}", ("boxed",)).answer == "4"
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    ["\\newcommand{\\x}{\\boxed{7}}", "\\renewcommand\\x[1]{\\boxed{7}}", "\\def\\x#1{\\boxed{7}}",
+     "\\phantom{" + "{" * 12 + "\\boxed{7}" + "}" * 13],
+)  # fmt: skip
+def test_a_box_in_a_definition_or_deep_in_a_phantom_is_not_seen(unseen: str) -> None:
+    assert extract(unseen, ("boxed",)).answer is None
+    assert extract("\\boxed{3}" + unseen, ("boxed",)).answer == "3"
+
+
+@pytest.mark.parametrize(
+    ("completion", "answer"),
+    [
+        ("#### 4\n#### 5", "4, 5"),
+        ("#### 4\nNo, once more.\n#### 5", "5"),
+        ("<answer>4</answer><answer>5</answer>", "4, 5"),
+        ("<answer>4</answer> No, I forgot one. <answer>5</answer>", "5"),
+        ("So it is 4 or it is 5.", "it is 4 or it is 5"),
+        ("The answer is 4, or maybe it is 5.", "4, or maybe it is 5"),
+        ("Therefore, x = 5.", "x = 5"),
+    ],
+)
+def test_answers_in_prose_one_beside_the_other_are_all_meant(completion: str, answer: str) -> None:
+    assert extract(completion, EVERY).answer == answer
+
+
+@pytest.mark.parametrize(
     "completion",
     [
         "",

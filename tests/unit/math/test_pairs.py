@@ -34,6 +34,7 @@ def test_what_is_unequal_is_unequal_the_other_way_round(verdict: Verdict, unequa
 ONE_WAY = {
     ("0.25\\%", "0.25"),
     ("1011", "1011_2"),
+    ("x=1, x=2", "(1,2)"),
     ("77", "77_8"),
     ("\\sum_{k=1}^{100} k", "5050"),
     ("\\int_0^1 x^2\\,dx", "\\frac13"),

@@ -6,7 +6,8 @@ Rules that all styles share
 - The thinking is not blank: else a policy learns to skip it.
 - White space is space, tab, CR and LF; anything else counts as text, such as a byte-order mark or a NUL.
 
-think_boxed: then white space, one `\boxed{...}` with balanced, non-blank content, white space, the end.
+think_boxed: then white space, one `\boxed{...}` with balanced, non-blank content, white space, the end. Blanks of LaTeX
+    such as `\quad` or `\text{ }` show nothing either.
 think_answer: then white space, one `<answer>...</answer>` with non-blank content, white space, the end. There is one
     pair of answer tags in the whole text: an extractor that takes the first one must not find a draft.
 think_only: what follows the thinking is free.
@@ -25,6 +26,8 @@ OPEN, CLOSE = "<think>", "</think>"
 ANSWER_OPEN, ANSWER_CLOSE = "<answer>", "</answer>"
 BOX, BOX_OPEN = "\\boxed", "\\boxed{"
 
+_LATEX_BLANKS = re.compile(r"\\[ ,;:!]|\\q?quad(?![A-Za-z])|\\(?:text|mathrm|mbox)\s*(?=\{)|[{}~$]")
+"""What shows nothing in a box that holds nothing else."""
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _BRACE_STEPS = bytes({0x7B: 1, 0x7D: 0xFF}.get(byte, 0) for byte in range(256))  # signed: { is +1, } is -1
 
@@ -86,7 +89,7 @@ def _boxed_answer(text: str, rest_at: int) -> Finding:
     end = _closing_brace(text, inner_at)
     if end is None:
         return _malformed(f"the box {_at(text, start)} is never closed: its braces are out of balance")
-    if _is_blank(text[inner_at:end].replace("{", "").replace("}", "")):
+    if _is_blank(_LATEX_BLANKS.sub("", text[inner_at:end])):
         return Finding(Outcome.NO_ANSWER, f"the box {_at(text, start)} is blank")
     return _nothing_after(text, end + 1, "the box") or _correct(text[inner_at:end], "one box follows it")
 

@@ -11,7 +11,7 @@ from verifier_service.faults import InfrastructureFault
 from verifier_service.verifiers.base import Deadline
 from verifier_service.verifiers.format.grammar import check
 
-VERSION = "1"
+VERSION = "2"
 EXTRACTED_CHARS = 500
 CANARIES = (("<think>two and two</think>\n\\boxed{4}", Outcome.CORRECT), ("<think>two and two</think>\n4", Outcome.NO_ANSWER))
 

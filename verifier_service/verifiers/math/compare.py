@@ -358,7 +358,7 @@ def _tuples(gold: Node, answer: Node, options: Options, depth: int) -> Compariso
     if (
         gold.kind == answer.kind == "tuple"
         and gold.value != answer.value
-        and (len(gold.args) == 2 or answer.value not in (("(", ")"), ("[", "]")))
+        and (len(gold.args) == 2 or not {gold.value, answer.value} <= {("(", ")"), ("[", "]")})
     ):
         return no("structure", "other brackets around two numbers: an end is open on one side and closed on the other")
     return _all(

@@ -35,7 +35,12 @@ def same_measure(gold: Node, answer: Node, options: Options) -> Comparison:
 
 
 def _outward(node: Node) -> Node:
-    """-(5 cm) as (-5) cm, and the same for percent and degree."""
+    """-(5 cm) as (-5) cm, and the same for percent and degree; 18 + 2π cm as (18 + 2π) cm."""
+    if node.kind == "add":
+        *others, last = node.args
+        last = _outward(last)
+        if last.kind == "qty" and not any(map(has_measure, (*others, *last.args))):
+            return Node("qty", (Node("add", (*others, *last.args)),), last.value)
     if node.kind == "neg" and node.args[0].kind in _MEASURES:
         inner = node.args[0]
         return Node(inner.kind, (Node("neg", inner.args),), inner.value)

@@ -17,7 +17,7 @@ from verifier_service.verifiers.math.model_judge import ModelJudge
 from verifier_service.verifiers.math.options import BAD_TASK, Options
 from verifier_service.verifiers.math.workers import WorkerPool, default_worker_count
 
-ID = VerifierId(name="math", version="1.0.0")
+ID = VerifierId(name="math", version="1.1.0")
 
 
 @dataclass(frozen=True, slots=True)
