@@ -104,6 +104,7 @@ async def measure(url: str, args: argparse.Namespace) -> tuple[list[float], list
         for n in range(args.rounds + 1):
             own, whole = await asyncio.to_thread(service_seconds, url, make_groups(args.prompts, args.group, chance))
             took, cpu = await client_seconds(client, make_groups(args.prompts, args.group, chance))
+            await asyncio.sleep(0.3)  # what either side does after its answer is not to slow the other's next round
             if n:
                 service_s.append(own)
                 client_s.append(took)

@@ -57,6 +57,7 @@ TransportFactory = Callable[[], httpx.AsyncBaseTransport]
 SMALLEST_CHUNK_WORK = 64.0
 # The first chunk: soon cut, so that the service begins soon.
 FIRST_CHUNK_WORK = 256.0
+KEEP_AFTER_S = 0.05
 VERSION_TIMEOUT_S = 2.0
 
 _clients: weakref.WeakSet[VerifierClient] = weakref.WeakSet()
@@ -88,6 +89,7 @@ class VerifierClient:
     def _begin(self) -> None:
         self.metrics = ClientMetrics()
         self._cache = VerdictCache(self.settings.cache_entries, self.settings.version_ttl_s)
+        self._unkept: list[Job] = []
         self._lock = threading.Lock()
         self._portal: Portal[Live] | None = None
         self._finalizer: Callable[[], Any] | None = None
@@ -215,6 +217,7 @@ class VerifierClient:
         self, live: Live, groups: list[Group], deadline: Deadline, progress: bool | ProgressCallback = False
     ) -> list[GroupResult]:
         """The whole of a call, on the client's own loop: see `score`."""
+        self._keep()
         views = make_views(groups)
         jobs = jobs_of(views)
         total = sum(len(group.completions) for group in groups)
@@ -225,8 +228,9 @@ class VerifierClient:
             await self._confirm_versions(live, jobs, deadline)
             sender = Sender(live, self.settings, self.metrics, self._cache, deadline, reporter)
             await self._send_all(sender, views)
-        # After the caller has its results, and before the next call of anybody's begins.
-        asyncio.get_running_loop().call_later(0, self._keep, jobs)
+        if self._cache.enabled:
+            self._unkept += jobs
+            asyncio.get_running_loop().call_later(KEEP_AFTER_S, _keep_of, weakref.ref(self))
         self._answer(jobs)  # what came from the cache alone; the others have their results
         return [view.result or result_of(view) for view in views]  # never fewer: an empty slot would raise
 
@@ -294,9 +298,10 @@ class VerifierClient:
                     progress.advance(item.copies)
         progress.report()
 
-    def _keep(self, jobs: list[Job]) -> None:
-        if not self._cache.enabled:
-            return
+    def _keep(self) -> None:
+        """Put into the cache what calls have brought: before the next call looks there, and not while the caller of the last
+        one waits for the interpreter."""
+        jobs, self._unkept = self._unkept, []
         for job in jobs:
             for v, key in enumerate(job.keys or [spec_key(spec) for spec in job.specs]):
                 self._cache.put_all(key, [(item.text, item.verdicts[v]) for item in job.items.values()])
@@ -322,6 +327,12 @@ def one_group(
         raise RequestRefused("pass either verifiers or gold", field="verifiers")
     specs = [MathSpec(kind="math", gold=gold)] if gold is not None else list(verifiers or ())
     return {"completions": list(completions), "verifiers": specs}
+
+
+def _keep_of(client: weakref.ref[VerifierClient]) -> None:
+    """A timer that held the client itself would keep it from being dropped."""
+    if (alive := client()) is not None:
+        alive._keep()
 
 
 def _first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
