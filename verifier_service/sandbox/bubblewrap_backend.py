@@ -32,7 +32,7 @@ HELLO_S = 30.0
 RUNNER_FOLDER = Path(__file__).parent / "runner"
 RUNNER_PLACE = "/opt/verifier/runner"
 CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_KILL", "CAP_DAC_OVERRIDE", "CAP_FOWNER")
-_START = "import sys; sys.path.insert(0, '/opt/verifier'); from runner.main import main; main()"
+_START = "import sys; sys.path.insert(0, '/opt/verifier'); from runner.start import main; main()"
 _OLDEST_PYTHON = (3, 11)
 OF_LANGUAGES = ("java-*-openjdk", "ssl/openssl.cnf", "mono", "php", "ghc", "R", "fpc*.cfg")  # what their runtimes read in /etc
 
@@ -131,9 +131,8 @@ class BubblewrapSlot:
 class BubblewrapSlots:
     """Makes slots that are boxes."""
 
-    def __init__(self, *, tmpfs_mb: int, numpy_ahead: bool) -> None:
+    def __init__(self, *, tmpfs_mb: int) -> None:
         self._tmpfs_mb = tmpfs_mb
-        self._numpy_ahead = numpy_ahead
         self.hello: dict[str, Any] = {}
 
     def _config(self) -> str:
@@ -142,7 +141,7 @@ class BubblewrapSlots:
             uids = (submission, submission + 1)
         else:
             uids = (1000, 1000)
-        return json.dumps({"submission_uid": uids[0], "judge_uid": uids[1], "cgroup": False, "numpy_ahead": self._numpy_ahead})
+        return json.dumps({"submission_uid": uids[0], "judge_uid": uids[1], "cgroup": False})
 
     async def make(self) -> BubblewrapSlot:
         python = await asyncio.to_thread(_system_python)

@@ -56,7 +56,6 @@ class ContainerTemplate:
     memory_ceiling_mb: int
     processes: int
     tmpfs_mb: int
-    numpy_ahead: bool
 
 
 def owner_labels(instance: str) -> dict[str, str]:
@@ -136,7 +135,6 @@ def _create_arguments(template: ContainerTemplate, labels: dict[str, str], gviso
         "submission_uid": uid,  # random: per-user limits of the kernel are then this container's own
         "judge_uid": uid + 1,
         "cgroup": not gvisor,
-        "numpy_ahead": template.numpy_ahead,
     }
     inodes = 16384
     # Docker forbids running what lies on a tmpfs unless told otherwise; where there are compilers, that is what it is for.

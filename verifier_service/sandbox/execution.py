@@ -183,7 +183,7 @@ class Exchange:
     """Sends one program and reads frames up to DONE. `outcome` is set by then: whether the slot may be used again."""
 
     def __init__(self, link: RunnerLink, kind: int, body: bytes, run_id: int) -> None:
-        self._link = link
+        self.link = link
         self._kind = kind
         self._body = wire.pack_number(run_id) + body[4:]
         self._run_id = run_id
@@ -191,27 +191,25 @@ class Exchange:
         self.complete = False  # all results have come, DONE is on its way
 
     async def begin(self) -> None:
-        await self._link.send(wire.frame(self._kind, self._body))
+        await self.link.send(wire.frame(self._kind, self._body))
         self._body = b""
 
     def post(self) -> None:
         """Begin, with a small body, without waiting for anything."""
-        self._link.post(wire.frame(self._kind, self._body))
+        self.link.post(wire.frame(self._kind, self._body))
         self._body = b""
 
     def withdraw(self) -> None:
         """End it, wherever it is, and have nothing of it heard."""
-        self._link.void.add(self._run_id)
+        self.link.void.add(self._run_id)
         with suppress(SandboxFault):
-            self._link.post(wire.frame(wire.STOP, wire.pack_number(self._run_id)))
+            self.link.post(wire.frame(wire.STOP, wire.pack_number(self._run_id)))
 
     async def next_frame(self) -> tuple[int, bytes] | None:
         """The next frame of this run, None after DONE. Raises SandboxFault."""
         if self.done is not None:
             return None
         kind, body = await self._receive()
-        while self._link.void and self._is_void(kind, body):
-            kind, body = await self._receive()
         if kind != wire.DONE:
             return kind, body
         run_id, clean, reason = wire.unpack_done(body)
@@ -221,19 +219,7 @@ class Exchange:
         return None
 
     async def _receive(self) -> tuple[int, bytes]:
-        return await self._link.receive()
-
-    def _is_void(self, kind: int, body: bytes) -> bool:
-        """Whether a frame is of a run that was withdrawn. Raises SandboxFault if that has spoilt the slot."""
-        run_id = wire.unpack_number(body[:4])
-        if run_id not in self._link.void:
-            return False
-        if kind == wire.DONE:
-            self._link.void.discard(run_id)
-            _, clean, reason = wire.unpack_done(body)
-            if reason or not clean:
-                raise SandboxFault("the sandbox ended with a program before this one")
-        return True
+        return await self.link.receive()
 
     def number(self, run_id: int) -> None:
         if run_id != self._run_id:
@@ -242,9 +228,21 @@ class Exchange:
     async def finish(self) -> None:
         """Read up to DONE. Unless all results are here already, ask for the end first; what still comes is void."""
         if self.done is None and not self.complete:
-            await self._link.send(wire.frame(wire.STOP, wire.pack_number(self._run_id)))
+            await self.link.send(wire.frame(wire.STOP, wire.pack_number(self._run_id)))
         while self.done is None:
             await self.next_frame()
+
+
+async def drain(link: RunnerLink) -> str:
+    """Read up to the end of the runs that were withdrawn; why the slot must go now, or nothing. Raises SandboxFault."""
+    why = ""
+    while link.void:
+        kind, body = await link.receive()
+        if kind == wire.DONE:
+            run_id, clean, reason = wire.unpack_done(body)
+            link.void.discard(run_id)
+            why = why or reason or ("" if clean else "unclean")
+    return why
 
 
 class _Counted:

@@ -226,7 +226,7 @@ class Pool:
     def _forget(self, waiter: Waiter) -> None:
         """Of one who no longer wants a slot."""
         if waiter.turn.done() and not waiter.turn.cancelled() and waiter.turn.exception() is None:
-            self._hand_back(waiter.turn.result(), waiter)
+            self._hand_back(waiter.turn.result())
         elif waiter in self._waiters:
             self._waiters.remove(waiter)
         else:
@@ -234,13 +234,11 @@ class Pool:
                 if lease.follower is waiter:
                     self._unpost(lease)
 
-    def _hand_back(self, lease: Lease, waiter: Waiter) -> None:
-        """A slot that was lent to someone who no longer wants it."""
-        if lease.begun and waiter.ahead is not None:
-            waiter.ahead.withdraw(lease.slot)
-        if self._pass_on(lease):
+    def _hand_back(self, lease: Lease) -> None:
+        """A slot that was lent to someone who no longer wants it; gone, if that one's program already runs there."""
+        if lease.begun:
+            self.release(lease, discard="abandoned")
             return
-        lease.begun = False
         self._busy.discard(lease)
         self._idle.append(lease)
         self._match()

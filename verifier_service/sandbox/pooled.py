@@ -15,6 +15,7 @@ from verifier_service.sandbox.execution import (
     Exchange,
     JudgedProgramExecution,
     ProgramExecution,
+    drain,
     executing,
     granted,
     pack_harnesses,
@@ -24,6 +25,7 @@ from verifier_service.sandbox.execution import (
     teach,
     wire_limits,
 )
+from verifier_service.sandbox.link import RunnerLink
 from verifier_service.sandbox.pool import Lease, Pool, PoolStats, Slot
 from verifier_service.sandbox.runner import wire
 from verifier_service.sandbox.runner.languages import LANGUAGES
@@ -87,11 +89,16 @@ class PooledBackend:
         self._compiling = compiling
         self._run_ids = itertools.count(1)
         self._harnesses: dict[bytes, bytes] = {}  # the latest
+        self._numpy = False  # whether a program had it
         pool.warm = self._warm
 
     def _warm(self, slot: Slot) -> None:
-        """Have a new slot load the harnesses that were used before, so that its first judged program need not wait."""
+        """Have a new slot load what was used before, so that its first programs need not wait for it."""
+        if not self._reuse:
+            return
         with suppress(SandboxFault):
+            if self._numpy:
+                slot.link.post(wire.frame(wire.NUMPY))
             for harnesses in list(self._harnesses.values())[-MOST_WARMED:]:
                 teach(slot.link, wire.WARM, harnesses)
 
@@ -152,6 +159,7 @@ class PooledBackend:
 
         `harnesses`: the WARM body of a judged program.
         """
+        self._numpy = self._numpy or bool(body[4] & wire.USES_NUMPY)
         language = wire.language_in(kind, body)
         if language != wire.PYTHON:
             name = language.decode("ascii", "replace")
@@ -215,7 +223,20 @@ class PooledBackend:
         clean, reason = exchange.done
         if not clean:
             return "unclean"
-        return reason or ("strict" if not self._reuse else "")
+        if reason or not self._reuse:
+            return reason or "strict"
+        return await self._drained(exchange.link)
+
+    @staticmethod
+    async def _drained(link: RunnerLink) -> str:
+        """After a program behind which others were sent and taken back; why the slot must go, or nothing."""
+        if link.void:
+            try:
+                async with asyncio.timeout(FINISH_S):
+                    return await drain(link)
+            except (SandboxFault, TimeoutError):
+                return "fault"
+        return ""
 
     def _give_back(self, lease: Lease, discard: str) -> None:
         self.pool.release(lease, discard=discard)

@@ -115,7 +115,6 @@ def make_docker_backend(settings: Settings, events: PoolEvents | None = None, pr
         memory_ceiling_mb=settings.code_memory_ceiling_mb if plain else _most_memory_mb(settings),
         processes=settings.code_processes_ceiling,
         tmpfs_mb=settings.sandbox_tmpfs_mb if plain else max(settings.sandbox_tmpfs_mb, settings.code_build_tmpfs_mb),
-        numpy_ahead=plain and settings.sandbox_reuse == "reset",
     )
     maker = DockerSlots(lambda: docker.from_env(timeout=CALL_TIMEOUT_S), template)
     slots = _slots(settings, profile)
@@ -142,7 +141,6 @@ def make_bubblewrap_backend(settings: Settings, events: PoolEvents | None = None
     several = settings.sandbox_profiles != "python"
     maker = BubblewrapSlots(
         tmpfs_mb=max(settings.sandbox_tmpfs_mb, settings.code_build_tmpfs_mb) if several else settings.sandbox_tmpfs_mb,
-        numpy_ahead=settings.sandbox_reuse == "reset",
     )
     return BubblewrapBackend(
         maker,

@@ -40,7 +40,7 @@ class Engine:
 
 
 def template(runtime: str) -> ContainerTemplate:
-    return ContainerTemplate("image", "python", runtime, 512, 1024, 64, 64, True)
+    return ContainerTemplate("image", "python", runtime, 512, 1024, 64, 64)
 
 
 def slots(engine: Engine, runtime: str) -> DockerSlots:

@@ -12,7 +12,7 @@ from verifier_service.sandbox.docker_backend import ContainerTemplate
 from verifier_service.sandbox.execution import pack_program
 from verifier_service.sandbox.runner import wire
 
-TEMPLATE = ContainerTemplate("image", "python", "runc", 512, 1024, 64, 64, True)
+TEMPLATE = ContainerTemplate("image", "python", "runc", 512, 1024, 64, 64)
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "", ".hidden", "a/b", "a\0b", "x" * 200, "..", "é"])

@@ -1,14 +1,12 @@
 """The runner: PID 1 of a sandbox. Reads frames on stdin, writes frames on stdout, and ends when the host goes.
 
-It starts twice: first to set the system call filter with ctypes, then, by exec, as the process that stays, which never
-loads ctypes. Configuration is one JSON argument.
+Configuration is one JSON argument.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import resource
 import select
 import signal
 import sys
@@ -24,10 +22,10 @@ from .harness import judge_entry, submission_entry
 from .languages import available
 from .program import program_entry
 from .slot import Slot
+from .start import LISTENER_FD
 from .watch import Stopped
 from .zygote import ENVIRONMENT, Entry, serve_first
 
-LISTENER_FD = 9
 VERSIONS = "/opt/verifier/versions.json"
 
 
@@ -129,8 +127,6 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
         "languages": available(_is_here),
         "versions": _versions(),
     }
-    if config["numpy_ahead"]:
-        slot.zygotes.base(numpy=True)
     host.send(wire.frame(wire.HELLO, json.dumps(hello).encode()))
     while not slot.dead and not slot.reason:  # with a reason to go, it runs nothing that was sent ahead
         slot.zygotes.prepare()
@@ -152,6 +148,8 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
             for letter, harness in ((b"s", submission), (b"j", judge)):
                 slot.zygotes.sources[harness.name] = harness.source
                 slot.zygotes.harness(letter, harness.name, numpy)
+        elif kind == wire.NUMPY:
+            slot.zygotes.start_numpy()
         elif kind == CANCELLED:
             host.send(wire.frame(wire.DONE, wire.pack_done(wire.unpack_number(body), True, "")))
         elif kind != wire.STOP:
@@ -190,26 +188,8 @@ def first_zygote(hidden: bool) -> None:
     serve_first(ENTRIES)
 
 
-def _lower_limit(kind: int, most: int) -> None:
-    """Here, before the last exec, so that the kernel lays out memory for the stack that is allowed."""
-    _, hard = resource.getrlimit(kind)
-    value = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(kind, (value, value))
-
-
 def main() -> None:
-    """The container's entry point."""
-    if len(sys.argv) == 2:
-        for kind, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_NOFILE, 1024), (resource.RLIMIT_STACK, 64 << 20)):
-            _lower_limit(kind, most)
-        seccomp.drop_inheritable()
-        listener = seccomp.install(shared_uid=json.loads(sys.argv[1])["submission_uid"] == os.getuid())
-        if listener is not None:
-            os.dup2(listener, LISTENER_FD, inheritable=True)
-        flag = "notify" if listener is not None else "quiet"
-        program = f"import sys; sys.path.insert(0, {sys.path[0]!r}); from runner.main import main; main()"
-        flags = ["-I", "-B", "-X", "utf8"]
-        os.execv(sys.executable, [sys.executable, *flags, "-c", program, sys.argv[1], flag])  # noqa: S606
+    """PID 1, once the container's entry point (see start.py) has done its part."""
     sys.path.pop(0)
     config = json.loads(sys.argv[1])
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's handler would let a program that shares this uid interrupt PID 1

@@ -21,6 +21,7 @@ RUN = ord("R")  # host → runner: a program and its cases
 JUDGE = ord("J")  # host → runner: a judged program
 BUILD = ord("B")  # host → runner: compile a program; a RUN body without inputs
 WARM = ord("W")  # host → runner: load these harnesses; before the first judged program that names them
+NUMPY = ord("N")  # host → runner: programs of this kind come; begin to load it
 STOP = ord("S")  # host → runner: end the run of this number
 CASE = ord("C")  # runner → host: one termination
 EMIT = ord("E")  # runner → host: one frame of a judge
