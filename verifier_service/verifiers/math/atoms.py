@@ -21,6 +21,11 @@ _BASE_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
                "sixteen": 16}  # fmt: skip
 
 
+_CHANGES_VALUE = {"squared", "cubed", "factorial", "doubled", "halved", "tripled", "halves", *names.ORDINALS}
+_CHANGES_VALUE |= {f"{word}s" for word in names.ORDINALS if not word.endswith("s")}
+"""What follows a number and makes another of it: `5 squared`, `3 halves`."""
+
+
 def _period(decimals: str) -> int:
     """How many digits `decimals` repeat at their end: one digit thrice or more, or several twice or more; 0 where none do."""
     if len(decimals) > 2 and len(set(decimals[-3:])) == 1:
@@ -310,6 +315,8 @@ class Atoms(Commands):
             return Node("pct", (value,))
         if unit.lower() in ("degrees", "degree", "deg"):
             return Node("deg", (value,))
+        if parts[0].lower() in _CHANGES_VALUE:
+            raise Unparsed("words that change the number before them")
         if len(unit) > 120:
             raise Unparsed("too many words behind a number")
         node = Node("qty", (value,), unit)

@@ -38,8 +38,10 @@ class Commands(Brackets):
         name = text[1:]
         if text == "\\frac":
             self.next()
-            upper = self.argument()
-            return self.count(Node("div", (upper, self.argument())))
+            upper, lower = self.argument(), self.argument()
+            if upper == _D and lower.kind == "mul" and lower.args[0] == _D and lower.args[1].kind == "sym":
+                return self.count(fn("derivative", lower.args[1]))  # not worked out: equals nothing but itself
+            return self.count(Node("div", (upper, lower)))
         if text == "\\sqrt":
             return self.root()
         if name in names.FUNCTIONS and text != "\\binom":

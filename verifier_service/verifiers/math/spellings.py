@@ -47,6 +47,7 @@ _RULES: tuple[_Rule, ...] = (
     ), r"\\text{ \1/\2}"),
     ("\\SI", re.compile(r"\\SI\{([^{}]{1,40})\}\{([A-Za-z/^\d-]{1,30})\}"), r"\1\\text{ \2}"),
     ("\\qty", re.compile(r"\\qty\{([^{}]{1,40})\}\{([A-Za-z/^\d-]{1,30})\}"), r"\1\\text{ \2}"),
+    ("{d", re.compile(r"^\\[dt]?frac\{d([a-z])\}\{d[a-z]\}\s?(?==)"), r"\1'"),
     ("\\num", re.compile(r"\\num\{([^{}]{1,60})\}"), r"\1"),
     ("\\ang", re.compile(r"\\ang\{([^{}]{1,40})\}"), r"\1^\\circ "),
     ("\\angle", re.compile(r"(?<![A-Za-z\\])m\s?\\angle"), r"\\angle"),

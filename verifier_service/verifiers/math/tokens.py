@@ -145,6 +145,8 @@ def _lex_command(text: str, at: int, out: list[Token], spaced: bool, nesting: in
         content = text[start:stop]
         if name in ("\\mathbb", "\\mathds", "\\mathbf") and content.strip() in ("R", "Z", "Q", "N", "C"):
             out.append(Token("cmd", f"\\mathbb{{{content.strip()}}}", spaced))
+        elif name in _WORDY and _is_last_unit(content.strip(), out, text[stop + 1 :]):
+            out.append(Token("text", content.strip(), True))
         elif name in ("\\boxed", "\\fbox"):
             out.append(Token("op", "{", spaced))
             _lex(content, out, wordy=False, nesting=nesting + 1)
@@ -219,6 +221,16 @@ def _lex_word(word: str, out: list[Token], spaced: bool, wordy: bool) -> None:
             out.extend(Token("sym", letter, False) for letter in word[len(prefix) :])
         else:
             out.append(Token("text", word, spaced))
+
+
+_LAST = re.compile(r"\s*(?:\^\{?[23]\}?)?\s*\.?\s*")
+
+
+def _is_last_unit(letter: str, out: list[Token], rest: str) -> bool:
+    """Whether `\\text{ m}` ends the text behind a root, a fraction or π: a unit there, not a variable."""
+    if len(letter) != 1 or not is_unit(letter) or not out or out[-1].text not in ("}", ")", "\\pi"):
+        return False
+    return _LAST.fullmatch(rest) is not None
 
 
 def _is_unit_letter(letter: str, out: list[Token], wordy: bool) -> bool:
