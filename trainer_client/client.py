@@ -56,7 +56,7 @@ TransportFactory = Callable[[], httpx.AsyncBaseTransport]
 # A chunk this small is not worth another request, even if a replica stands idle.
 SMALLEST_CHUNK_WORK = 64.0
 # The first chunk: soon cut, so that the service begins soon.
-FIRST_CHUNK_WORK = 256.0
+FIRST_CHUNK_WORK = 512.0
 KEEP_AFTER_S = 0.05
 VERSION_TIMEOUT_S = 2.0
 

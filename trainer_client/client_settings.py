@@ -36,7 +36,7 @@ class ClientSettings(BaseModel):
 
     max_inflight: int = Field(8, ge=1, description="Requests in flight at one time.")
     chunk_bytes: int = Field(4 * MIB, ge=1024, description="Most bytes of one request (a single larger completion goes alone).")
-    chunk_work: float = Field(1024.0, gt=0, description="Most work of one request, in units of one math completion.")
+    chunk_work: float = Field(2048.0, gt=0, description="Most work of one request, in units of one math completion.")
     max_response_bytes: int = Field(256 * MIB, ge=1024, description="An answer beyond this is refused.")
 
     breaker_failures: int = Field(5, ge=1, description="Failures in a row that open a replica's circuit.")
