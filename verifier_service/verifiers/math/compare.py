@@ -9,7 +9,7 @@ from __future__ import annotations
 from verifier_service.verifiers.math.canon import canon, is_assignment_like, relation_of
 from verifier_service.verifiers.math.equal import Comparison, same_scalar
 from verifier_service.verifiers.math.exact import rational, valid_digits
-from verifier_service.verifiers.math.likeness import as_vector, other_function, same_parameter
+from verifier_service.verifiers.math.likeness import as_vector, in_name_order, is_residue, other_function, same_parameter
 from verifier_service.verifiers.math.limits import MAX_UNORDERED_ITEMS, TooComplex, Undefined
 from verifier_service.verifiers.math.measures import has_measure, same_measure
 from verifier_service.verifiers.math.options import Options
@@ -112,7 +112,7 @@ def _named_values(gold: Node, answer: Node, options: Options, depth: int) -> Com
             return no("structure", "one named value where several are wanted, or the reverse")
         if other.kind == "mod":
             return no("structure", "one value where a whole class of them is meant, or the reverse")
-        value = _in_order(named, other)
+        value = in_name_order(named, other)
         if named is answer and value.kind == "list" and other.kind == "tuple":
             return no("structure", "several values of one name where a tuple is wanted")
         if value.kind in ("tuple", "set") and other.kind == "union":
@@ -143,15 +143,6 @@ def _named_values(gold: Node, answer: Node, options: Options, depth: int) -> Com
     return None
 
 
-def _in_order(named: Node, other: Node) -> Node:
-    """The value of `(y, x) = (1, 2)` beside a bare tuple: coordinates stand there in the order of their names."""
-    value, called = named.args[0], str(named.value).strip("()").split(",")
-    if value.kind == other.kind == "tuple" and set(called) <= set("xyzt") and len(set(called)) == len(called) == len(value.args):
-        parts = sorted(zip(called, value.args, strict=True), key=lambda part: "xyzt".index(part[0]))
-        return Node("tuple", tuple(part for _, part in parts), value.value)
-    return value
-
-
 def _functions(gold: Node, answer: Node, options: Options, depth: int) -> Comparison:
     bodies = []
     if other_function(gold, answer):
@@ -167,9 +158,12 @@ def _functions(gold: Node, answer: Node, options: Options, depth: int) -> Compar
             return no("structure", "a function on one side only")
     (left, parameters), (right, others) = bodies
     if parameters and others and len(parameters) == len(others):
+        if symbols(right) & (set(parameters) - set(others)):
+            return no("structure", "it speaks of another variable than its own")
+        for old in others:
+            right = replace(right, Node("sym", (), old), Node("sym", (), f"its {old}"))
         for old, new in zip(others, parameters, strict=True):
-            if old != new:
-                right = replace(right, Node("sym", (), old), Node("sym", (), new))
+            right = replace(right, Node("sym", (), f"its {old}"), Node("sym", (), new))
     elif parameters and others:
         return no("structure", "functions of different numbers of arguments")
     return _compare(canon(left), canon(right), options, depth + 1)
@@ -377,7 +371,7 @@ def _special(gold: Node, answer: Node, options: Options, depth: int) -> Comparis
         left, right = (n.args[0] if n.kind == "mod" else n for n in (gold, answer))
         if gold.kind == answer.kind and not _compare(canon(gold.args[1]), canon(answer.args[1]), options, depth + 1).equal:
             return no("structure", "another modulus")
-        if gold.kind != answer.kind and not _is_residue(gold if gold.kind == "mod" else answer):
+        if gold.kind != answer.kind and not is_residue(gold if gold.kind == "mod" else answer):
             return no("structure", "a congruence whose number is no residue")
         return _compare(canon(left), canon(right), options, depth + 1)
     if gold.kind == answer.kind == "cases" and len(gold.args) == len(answer.args):
@@ -385,12 +379,6 @@ def _special(gold: Node, answer: Node, options: Options, depth: int) -> Comparis
     if gold.kind == answer.kind == "rel":
         return _relations(gold, answer, options)
     return None
-
-
-def _is_residue(node: Node) -> bool:
-    """Whether `7 (mod 10)` may stand for 7: 12 mod 5 is 2, not 12."""
-    value, modulus = rational(node.args[0]), rational(node.args[1])
-    return value is not None and modulus is not None and 0 <= value < modulus
 
 
 def _ratios(gold: Node, answer: Node, options: Options, depth: int) -> Comparison:

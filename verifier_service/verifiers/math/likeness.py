@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from verifier_service.verifiers.math.exact import rational
 from verifier_service.verifiers.math.tree import Node, replace, symbols
 
 _WHOLE = Node("named", (), "Z")
@@ -52,3 +53,18 @@ def other_function(gold: Node, answer: Node) -> bool:
         elif node.kind == "assign" and re.search(r"\(.*\d", str(node.value)):
             return True
     return len(marks) > 1
+
+
+def in_name_order(named: Node, other: Node) -> Node:
+    """The value of `(y, x) = (1, 2)` beside a bare tuple: coordinates stand there in the order of their names."""
+    value, called = named.args[0], str(named.value).strip("()").split(",")
+    if value.kind == other.kind == "tuple" and set(called) <= set("xyzt") and len(set(called)) == len(called) == len(value.args):
+        parts = sorted(zip(called, value.args, strict=True), key=lambda part: "xyzt".index(part[0]))
+        return Node("tuple", tuple(part for _, part in parts), value.value)
+    return value
+
+
+def is_residue(node: Node) -> bool:
+    """Whether `7 (mod 10)` may stand for 7: 12 mod 5 is 2, not 12."""
+    value, modulus = rational(node.args[0]), rational(node.args[1])
+    return value is not None and modulus is not None and 0 <= value < modulus
