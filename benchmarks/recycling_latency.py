@@ -1,9 +1,10 @@
 """What recycling and looping submissions cost the others.
 
-    python benchmarks/recycling_latency.py [--runs 2000] [--recycle-after 50] [--slots 2]
+    python benchmarks/recycling_latency.py [--runs 2000] [--recycle-after 50] [--slots 2] [--rate 40]
 
 1. The 99th percentile of a trivial run, relative to its median, while each slot is thrown away after every
-   `--recycle-after` submissions, beside the same without recycling. One run at a time for each slot.
+   `--recycle-after` submissions, beside the same without recycling: with one run after another in each slot, where the
+   making of containers is itself what the machine is busy with, and with runs that arrive at random, `--rate` a second.
 2. Runs a second with one submission in a hundred looping to its time limit, relative to what the slots' time that is left
    would give: 1.0 when the loops cost nothing but the slot's time.
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
+import random
 import statistics
 import time
 
@@ -59,20 +61,38 @@ async def latencies(backend: PooledBackend, runs: int, in_flight: int) -> list[f
     return [value for values in await asyncio.gather(*(work() for _ in range(in_flight))) for value in values]
 
 
+async def arriving(backend: PooledBackend, runs: int, rate: float) -> list[float]:
+    """Of so many trivial runs that come at random times, this many a second."""
+    chance = random.Random(1)
+    tasks = []
+    for _ in range(runs):
+        tasks.append(asyncio.create_task(one_run(backend, TRIVIAL, Limits())))
+        await asyncio.sleep(chance.expovariate(rate))
+    return await asyncio.gather(*tasks)
+
+
 async def recycling(arguments: argparse.Namespace) -> None:
     for recycle_after in (NEVER, arguments.recycle_after):
         backend = make(arguments, recycle_after)
         await backend.start()
         try:
             await latencies(backend, 50, arguments.slots)
-            before = backend.stats().recycles["worn"]
-            values = sorted(await latencies(backend, arguments.runs, arguments.slots))
-            recycles = backend.stats().recycles["worn"] - before
+            for load in ("one after another", f"{arguments.rate:.0f} a second"):
+                before = backend.stats().recycles["worn"]
+                if load == "one after another":
+                    values = sorted(await latencies(backend, arguments.runs, arguments.slots))
+                else:
+                    values = sorted(await arriving(backend, arguments.runs // 2, arguments.rate))
+                recycles = backend.stats().recycles["worn"] - before
+                median, p99 = statistics.median(values), values[int(len(values) * 0.99)]
+                how = "not recycled" if recycle_after == NEVER else f"recycled every {recycle_after} ({recycles} times)"
+                print(
+                    f"  {load}, {how}: median {median:.2f} ms, p99 {p99:.2f} ms, {p99 / median:.2f} times;"
+                    f" slowest {values[-1]:.1f} ms",
+                    flush=True,
+                )
         finally:
             await backend.aclose()
-        median, p99 = statistics.median(values), values[int(len(values) * 0.99)]
-        how = "not recycled" if recycle_after == NEVER else f"recycled every {recycle_after} ({recycles} times)"
-        print(f"  {how}: median {median:.2f} ms, p99 {p99:.2f} ms, {p99 / median:.2f} times; slowest {values[-1]:.1f} ms")
 
 
 async def throughput(backend: PooledBackend, runs: int, in_flight: int, loops: bool) -> tuple[float, float]:
@@ -120,6 +140,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2000, help="trivial runs of each part")
     parser.add_argument("--recycle-after", type=int, default=50)
+    parser.add_argument("--rate", type=float, default=40, help="runs a second, where they arrive at random")
     parser.add_argument("--slots", type=int, default=2)
     parser.add_argument("--spares", type=int, default=1)
     parser.add_argument("--sandbox", choices=("docker", "bubblewrap"), default="docker")
