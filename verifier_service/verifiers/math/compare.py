@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from verifier_service.verifiers.math.canon import canon, is_assignment_like, relation_of
 from verifier_service.verifiers.math.equal import Comparison, same_scalar
-from verifier_service.verifiers.math.exact import rational, valid_digits
+from verifier_service.verifiers.math.exact import valid_digits
 from verifier_service.verifiers.math.likeness import as_vector, in_name_order, is_residue, other_function, same_parameter
 from verifier_service.verifiers.math.limits import MAX_UNORDERED_ITEMS, TooComplex, Undefined
 from verifier_service.verifiers.math.measures import has_measure, same_measure
