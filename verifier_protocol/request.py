@@ -261,8 +261,8 @@ class CodeSpec(Model):
     """The program in the completion, run against tests in a sandbox."""
 
     kind: Literal["code"]
-    language: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_+#.-]{0,29}$")] = "python"
-    """One of those that GET /v1/verifiers names."""
+    language: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_+#. -]{0,29}$", strip_whitespace=True)] = "python"
+    """One of those that GET /v1/verifiers names, by any usual name and in any case: Python, C++, golang, node."""
     tests: CodeTests
     limits: CodeLimits = CodeLimits()
     extract: Literal["block", "whole"] = "block"

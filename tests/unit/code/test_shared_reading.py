@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import sys
@@ -130,7 +131,15 @@ def state() -> Iterator[None]:
     def now() -> tuple[Any, ...]:
         names = ("solution", "tests", "pytest", "random")
         seen = [sys.modules.get(name) for name in names]
-        return sys.getrecursionlimit(), random.seed, unittest.main, list(sys.meta_path), seen, len(submission_side.NAMES)
+        return (
+            sys.getrecursionlimit(),
+            random.seed,
+            unittest.main,
+            list(sys.meta_path),
+            dataclasses.asdict,
+            seen,
+            len(submission_side.NAMES),
+        )
 
     before = now()
     yield

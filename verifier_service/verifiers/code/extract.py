@@ -4,13 +4,16 @@
    and never closed drops the rest: what a model was still thinking is no answer.
 2. The program is the last fenced block tagged with the task's language (or one of its other names), whatever it holds:
    the last word counts, even an empty one.
-3. Else it is the last block without a tag. Blocks tagged with another language are never run.
-4. Else, for Python and without any fence, the whole reply, if its first line begins like a Python program.
+3. Else it is the last block tagged with a near relative (C for C++ and the reverse, JavaScript for TypeScript and the
+   reverse, a dialect of SQL), run as the task's language. Blocks tagged with another language are never run.
+4. Else it is the last block without a tag.
+5. Else, for Python and without any fence, the whole reply, if its first line begins like a Python program.
 
 A fence is three or more backticks or tildes, at any indentation (which is then taken off the block's lines). An opening
 fence with a language may stand behind text on its line. A fence ends at a line with at least as many of the same
 character; not where that line lies inside a triple-quoted Python string, nor where it names a language, which opens the
-next block. A block that is still open at the end of the reply (cut off, or a stop token) is taken as it stands.
+next block. Behind a closing fence there may be a tag such as `</answer>` or `<|im_end|>`. A block that is still open at
+the end of the reply (cut off, or a stop token) is taken as it stands.
 Everything is linear in the reply's length.
 """
 
@@ -19,7 +22,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from verifier_service.sandbox.runner.languages import LANGUAGES
+from verifier_service.verifiers.code.naming import all_tags, fence_tags
 
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
 TRACKED_CHARS = 200_000  # of lines with triple quotes; beyond, a fence inside a string ends its block
@@ -28,6 +31,7 @@ MAX_MARKED_LINES = 20_000  # lines with a fence, a triple quote or a tag; a repl
 _MARKS = re.compile(r"```|~~~|\'\'\'|\"\"\"|<think>")
 _OPENING = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)\Z")
 _LATE_OPENING = re.compile(r"[^`]*[^`\s][ \t]*(?P<fence>`{3})(?P<info>[A-Za-z][A-Za-z0-9_+#.-]*)[ \t]*\Z")
+_AFTER_FENCE = re.compile(r"(?:[ \t]*<[/|]?\w[\w|]{0,30}>){1,4}\Z")  # the end of an answer, or of a turn
 _TAG = re.compile(r"[{.]*([A-Za-z0-9_+#-]+)")
 _PYTHON_STARTS = re.compile(
     r"(?:(?:import|from|def|class|async|if|for|while|try|with|lambda|global|print)\b.*[:(.]|import\s+\w|from\s+\S+\s+import\b"
@@ -76,9 +80,7 @@ def extract_program(reply: str, language: str) -> str | None:
     if marks is None:
         return None
     scan = _scan(answer, marks)
-    row = LANGUAGES.get(language)
-    tags = row.fence_tags if row is not None else frozenset({language})
-    for wanted in (tags, frozenset({""})):
+    for wanted in (*fence_tags(language), frozenset({""})):
         for block in reversed(scan.blocks):
             if block.tag in wanted:
                 program = block.text(answer)
@@ -156,7 +158,7 @@ def _block_end(
         line = answer[slice(*marks[index])]
         if fence in line:
             stripped = line.strip(" \t\r")
-            closes = not stripped.strip(fence[0])
+            closes = not _AFTER_FENCE.sub("", stripped).strip(fence[0]) and stripped.startswith(fence)
             if closes or _names_a_language(line):
                 if not inside:
                     if glued is not None and not closes:
@@ -213,6 +215,5 @@ def _dedented(line: str, indent: int) -> str:
     return line[min(indent, len(line) - len(line.lstrip(" \t"))) :] if indent else line
 
 
-_PYTHON_TAGS = LANGUAGES["python"].fence_tags
-_OTHER_TAGS = frozenset({"swift", "julia", "dart", "json", "text"})
-_KNOWN_TAGS = _OTHER_TAGS.union(*(row.fence_tags for row in LANGUAGES.values()))
+_PYTHON_TAGS = fence_tags("python")[0]
+_KNOWN_TAGS = all_tags() | {"swift", "julia", "dart", "json", "text"}

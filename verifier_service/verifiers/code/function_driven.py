@@ -107,7 +107,8 @@ async def run_driven(
 
 def _program(task: CodeTask, tests: FunctionTests, source: str) -> Assembled:
     arities = tuple(sorted({len(case.args) for case in tests.cases}))
-    return assembled(task.spec.language, source, Call(tests.entry_point, tests.inplace_arg, arities))
+    call = Call(tests.entry_point, tests.inplace_arg, arities, task.shapes)
+    return assembled(task.spec.language, source, call)
 
 
 class _Run:

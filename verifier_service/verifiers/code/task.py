@@ -9,6 +9,8 @@ from verifier_protocol import Checker, CodeSpec, FunctionTests, InteractiveTests
 from verifier_protocol.request import AssertTests
 from verifier_service.faults import TaskFault
 from verifier_service.sandbox.contract import Limits
+from verifier_service.verifiers.code.drivers.shapes import Shapes, shapes_of
+from verifier_service.verifiers.code.reserved import RESERVED
 
 
 @dataclass(slots=True)
@@ -32,6 +34,7 @@ class CodeTask:
     expected: tuple[bytes, ...] = ()
     checker: Checker | None = None
     checker_limits: Limits = field(default_factory=Limits)
+    shapes: Shapes = ()
     reading: TestReading = field(default_factory=TestReading)
 
     @property
@@ -57,15 +60,17 @@ def make_task(spec: CodeSpec, limits: Limits, checker_limits: Limits) -> CodeTas
     if isinstance(tests, AssertTests):
         if not tests.code.strip():
             raise TaskFault("the task has no tests: tests.code is blank")
+        if tests.entry_point in RESERVED["python"]:
+            raise TaskFault(f"tests.entry_point is {tests.entry_point}, which no function of python can be called")
         return CodeTask(spec, limits)
     if not tests.cases:
         raise TaskFault("the task has no tests: tests.cases is empty")
     if isinstance(tests, FunctionTests):
-        _check_function(tests)
+        _check_function(tests, spec.language)
         if spec.language == "python":
             return CodeTask(spec, limits)
         given, expected = _written(tests)
-        return CodeTask(spec, limits, stdins=given, expected=expected)
+        return CodeTask(spec, limits, stdins=given, expected=expected, shapes=shapes_of([case.args for case in tests.cases]))
     if isinstance(tests, InteractiveTests):
         if not tests.interactor.source.strip():
             raise TaskFault("the task has no tests: tests.interactor.source is blank")
@@ -85,7 +90,9 @@ def vacuous_tests(tests: StdinTests) -> int:
     return sum(not case.expected_stdout.strip() for case in tests.cases)
 
 
-def _check_function(tests: FunctionTests) -> None:
+def _check_function(tests: FunctionTests, language: str) -> None:
+    if tests.entry_point in RESERVED.get(language, ()):
+        raise TaskFault(f"tests.entry_point is {tests.entry_point}, which no function of {language} can be called")
     if tests.inplace_arg is None:
         return
     for number, case in enumerate(tests.cases, start=1):

@@ -26,7 +26,6 @@ from verifier_protocol import (
 from verifier_service.faults import DeadlineExceeded, InfrastructureFault, TaskFault
 from verifier_service.sandbox.contract import ProgramRefused, SandboxBackend, SandboxFault, SlotWaitTimeout
 from verifier_service.sandbox.ranges import ceilings, defaults
-from verifier_service.sandbox.runner.languages import NAMES
 from verifier_service.settings import Settings
 from verifier_service.verifiers.base import Deadline, SpecRefused
 from verifier_service.verifiers.code.drivers import LANGUAGES as DRIVEN
@@ -36,11 +35,12 @@ from verifier_service.verifiers.code.host import SecondChance
 from verifier_service.verifiers.code.interactive import INTERACTOR_LANGUAGES, run_interactive
 from verifier_service.verifiers.code.judged import run_asserts, run_function
 from verifier_service.verifiers.code.limits import resolve
+from verifier_service.verifiers.code.naming import language_named
 from verifier_service.verifiers.code.results import Tally, no_program, verdict_of
 from verifier_service.verifiers.code.stdin_style import run_stdin
 from verifier_service.verifiers.code.task import CodeTask, make_task, vacuous_tests
 
-VERSION = "1"
+VERSION = "2"
 CANARY_S = 30.0
 RIGHT, WRONG = "print(int(input()) * 2)", "print(int(input()) + 2)"
 NO_SANDBOX = "no sandbox is available for running code; see `verifier-service doctor`"
@@ -201,12 +201,12 @@ def _with_our_names(spec: CodeSpec) -> CodeSpec:
     """The task, with its languages called as our table calls them."""
     tests = spec.tests
     if isinstance(tests, StdinTests) and tests.checker is not None:
-        checker = tests.checker.model_copy(update={"language": NAMES.get(tests.checker.language, tests.checker.language)})
+        checker = tests.checker.model_copy(update={"language": language_named(tests.checker.language)})
         tests = tests.model_copy(update={"checker": checker})
     if isinstance(tests, InteractiveTests):
-        language = NAMES.get(tests.interactor.language, tests.interactor.language)
+        language = language_named(tests.interactor.language)
         tests = tests.model_copy(update={"interactor": tests.interactor.model_copy(update={"language": language})})
-    return spec.model_copy(update={"language": NAMES.get(spec.language, spec.language), "tests": tests})
+    return spec.model_copy(update={"language": language_named(spec.language), "tests": tests})
 
 
 def _check_style(spec: CodeSpec, languages: Sequence[str]) -> None:

@@ -140,7 +140,11 @@ class VerifierValues {
         if (type instanceof java.lang.reflect.GenericArrayType)
             return array(json, ((java.lang.reflect.GenericArrayType) type).getGenericComponentType());
         if (type instanceof java.lang.reflect.WildcardType) return convert(json, ((java.lang.reflect.WildcardType) type).getUpperBounds()[0]);
-        if (type instanceof java.lang.reflect.TypeVariable) return convert(json, ((java.lang.reflect.TypeVariable<?>) type).getBounds()[0]);
+        if (type instanceof java.lang.reflect.TypeVariable) {
+            java.lang.reflect.Type bound = ((java.lang.reflect.TypeVariable<?>) type).getBounds()[0];
+            boolean scalar = json instanceof Spelled || json instanceof String;  // such as T extends Comparable<T>
+            return scalar && raw(bound).isAssignableFrom(json instanceof String ? String.class : Integer.class) ? natural(json) : convert(json, bound);
+        }
         Class<?> kind = (Class<?>) type;
         if (kind.isArray()) return array(json, kind.getComponentType());
         if (json == null) {
@@ -212,6 +216,7 @@ class VerifierValues {
         if (type instanceof java.lang.reflect.ParameterizedType) return raw(((java.lang.reflect.ParameterizedType) type).getRawType());
         if (type instanceof java.lang.reflect.GenericArrayType)
             return java.lang.reflect.Array.newInstance(raw(((java.lang.reflect.GenericArrayType) type).getGenericComponentType()), 0).getClass();
+        if (type instanceof java.lang.reflect.TypeVariable) return raw(((java.lang.reflect.TypeVariable<?>) type).getBounds()[0]);
         return Object.class;
     }
 

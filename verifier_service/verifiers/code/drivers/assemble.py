@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from verifier_service.verifiers.code.drivers.shapes import Shapes, in_cpp, in_go, in_rust
 from verifier_service.verifiers.code.drivers.text import at_top, parentheses, skeleton
 
 NODES = ("ListNode", "TreeNode")
@@ -25,6 +26,7 @@ class Call(NamedTuple):
     entry_point: str
     inplace_arg: int | None
     arities: tuple[int, ...]  # numbers of arguments that occur, ascending
+    shapes: Shapes = ()  # what the arguments are, for each of these numbers
 
 
 class Assembled(NamedTuple):
@@ -86,10 +88,30 @@ def _cpp(submission: str, call: Call) -> Assembled:
     entry = "verifier_submission_main" if call.entry_point == "main" else call.entry_point
     of_class = re.search(r"\b(?:class|struct)\s++Solution\b", bare) and not at_top(bare, rf"\b{call.entry_point}\b\s*+[(=]")
     lines.append(_text("driver_method.hpp" if of_class else "driver_function.hpp").replace("ENTRY_POINT", entry))
-    how = f"VerifierFind, verifier_driver::VerifierCall, {-1 if call.inplace_arg is None else call.inplace_arg}"
+    manifold = _CPP_MANIFOLD.search(bare) or _defined_twice(bare, call.entry_point)
+    lines.append(_cpp_guesses(call.shapes if manifold else ()))
+    how = "VerifierFind, verifier_driver::VerifierCall, verifier_driver::VerifierGuess"
+    inplace = -1 if call.inplace_arg is None else call.inplace_arg
     arities = f"verifier_driver::Arities<{', '.join(map(str, call.arities))}>()"
-    lines.append(f"void verifier_serve() {{ verifier_driver::serve<verifier_driver::{how}>({arities}); }}\n")
+    lines.append(f"void verifier_serve() {{ verifier_driver::serve<verifier_driver::{how}, {inplace}>({arities}); }}\n")
     return Assembled("".join(lines), (("solution.cpp", submission.encode("utf-8", "replace")),))
+
+
+_CPP_MANIFOLD = re.compile(r"\btemplate\b|\bauto\b|\bconcept\b")
+
+
+def _defined_twice(bare: str, entry: str) -> bool:
+    return len(re.findall(rf"[\w>&*]\s*+\b{entry}\s*+\(", bare)) > 1
+
+
+def _cpp_guesses(shapes: Shapes) -> str:
+    """What the arguments are by themselves, for an entry point that takes various types."""
+    lines = ["    static Absent of(...);"]
+    for shape in shapes:
+        types = [in_cpp(one) for one in shape]
+        if None not in types:
+            lines.append(f"    static Types<{', '.join(map(str, types))}> of(Arity<{len(types)}>);")
+    return "\n".join(["namespace verifier_driver {", "struct VerifierGuess {", *lines, "};", "}\n"])
 
 
 # ---- Java
@@ -218,9 +240,29 @@ def _go(submission: str, call: Call) -> Assembled:
     if re.search(rf"^func\s*+\(\s*+(?:\w++\s++)?\*?\s*+Solution\s*+\)\s*+{entry}\s*+\(", bare, re.MULTILINE):
         callee = f"(&Solution{{}}).{entry}"
         added += [] if re.search(r"\btype\s+Solution\b", bare) else ["type Solution struct{}"]
+    generic = re.search(rf"^func\s++{re.escape(entry)}\s*+\[", bare, re.MULTILINE)
+    if generic is not None:
+        callee = _go_instance(bare, entry, generic.end() - 1, call.shapes) or callee
     inplace = str(-1 if call.inplace_arg is None else call.inplace_arg)
     driver = _text("driver.go").replace("CALLEE", callee).replace("INPLACE_ARG", inplace)
     return Assembled("\n".join([_changed(submission, changes), *added, driver, _text("driver_values.go")]))
+
+
+def _go_instance(bare: str, entry: str, bracket: int, shapes: Shapes) -> str:
+    """A function that calls a generic one with the types that the arguments have by themselves; '' where that can't be."""
+    _, end = parentheses(bare, bracket)
+    opening = bare.find("(", end)
+    types = [in_go(shape) for shape in shapes[0]] if len(shapes) == 1 else [None]
+    if opening < 0 or None in types:
+        return ""
+    _, close = parentheses(bare, opening)
+    results = bare[close + 1 : bare.find("{", close)].strip()
+    if results.startswith("("):
+        return ""
+    names = [f"verifierA{place}" for place in range(len(types))]
+    taken = ", ".join(f"{name} {kind}" for name, kind in zip(names, types, strict=True))
+    body = f"{entry}({', '.join(names)})"
+    return f"func({taken}) interface{{}} {{ return {body} }}" if results else f"func({taken}) {{ {body} }}"
 
 
 def _go_lacks(submission: str, bare: str, path: str, used: set[str]) -> bool:
@@ -270,9 +312,24 @@ def _rust(submission: str, call: Call) -> Assembled:
         added += [] if re.search(r"\bstruct\s+Solution\b", bare) else ["struct Solution;"]
         if re.compile(r"\s*+&?\s*+(?:'\w++\s++)?(?:mut\s++)?self\b").match(bare, method.end()):
             driver.append(_rust_receiver(bare))
+    generic = re.search(entry, bare)
+    if generic is not None and re.match(rf"\bfn\s++{call.entry_point}\s*+<\s*+(?!')", bare[generic.start() : generic.end()]):
+        callee = _rust_instance(bare, callee, generic.end() - 1, call.shapes) or callee
     inplace = "None" if call.inplace_arg is None else f"Some({call.inplace_arg})"
     main = f"fn main() {{\n    verifier_driver::serve({callee}, {inplace})\n}}\n"
     return Assembled("\n".join([_changed(submission, changes), *added, *driver, "}", main]))
+
+
+def _rust_instance(bare: str, callee: str, opening: int, shapes: Shapes) -> str:
+    """A closure that calls a generic function with the types that the arguments have by themselves; '' where that can't be."""
+    parts, _ = parentheses(bare, opening)
+    kinds = [part.partition(":")[2].strip() for part in parts if part.strip()]
+    types = [in_rust(shape) for shape in shapes[0]] if len(shapes) == 1 else [None]
+    if None in types or len(kinds) != len(types) or any(kind.startswith("&mut") for kind in kinds):
+        return ""
+    taken = ", ".join(f"verifier_a{place}: {kind}" for place, kind in enumerate(types))
+    given = ", ".join(f"{'&' if kind.startswith('&') else ''}verifier_a{place}" for place, kind in enumerate(kinds))
+    return f"|{taken}| {callee}({given})"
 
 
 def _rust_receiver(bare: str) -> str:

@@ -133,6 +133,7 @@ function writeObject(value, depth) {
   }
   if (value instanceof Number || value instanceof String || value instanceof Boolean) return write(value.valueOf(), depth);
   let entries;
+  if (value instanceof Set) return write([...value], depth);  // in order of insertion, as for a caller who spreads it
   if (value instanceof Map) entries = [...value];
   else if (value[Symbol.iterator] || value instanceof Date || value instanceof RegExp || value instanceof Promise || value instanceof Error)
     throw new Unwritable(`the result is a ${kind || "special object"}, not plain data`);

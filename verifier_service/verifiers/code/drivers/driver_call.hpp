@@ -285,9 +285,19 @@ void answer(Reader& in, Call call, std::index_sequence<I...>) {
     report("answer", json);
 }
 
-template <class Find, int N> auto find(int) -> decltype(Find::known(Here()));
-template <class Find, int N> auto find(long) -> decltype(Find::among(Arity<N>()));
-template <class Find, int N> Absent find(...);
+// What has no such signature (a template, overloads with as many parameters) is called with the types that the arguments
+// of the cases have by themselves: VerifierGuess::of is declared for these.
+template <class... A> struct Types {};
+template <class Call, class... A>
+auto signature_for(Types<A...>) -> Signature<decltype(std::declval<const Call&>()(std::declval<A&>()...)), A&...>;
+
+template <int rank> struct Rank : Rank<rank - 1> {};
+template <> struct Rank<0> {};
+template <class Find, class Call, class Guess, int N> auto find(Rank<3>) -> decltype(Find::known(Here()));
+template <class Find, class Call, class Guess, int N> auto find(Rank<2>) -> decltype(Find::among(Arity<N>()));
+template <class Find, class Call, class Guess, int N>
+auto find(Rank<1>) -> decltype(signature_for<Call>(Guess::of(Arity<N>())));
+template <class Find, class Call, class Guess, int N> Absent find(Rank<0>);
 
 template <class Known, int N, Inplace inplace, class Call> void answer_with(Reader& in, Call call) {
     if constexpr (Known::size < N) {
@@ -297,10 +307,10 @@ template <class Known, int N, Inplace inplace, class Call> void answer_with(Read
     }
 }
 
-template <class Find, class Call, Inplace inplace, int N> void answer_case(Reader& in) {
-    using Known = decltype(find<Find, N>(0));
+template <class Find, class Call, class Guess, Inplace inplace, int N> void answer_case(Reader& in) {
+    using Known = decltype(find<Find, Call, Guess, N>(Rank<3>()));
     static_assert(!std::is_same_v<Known, Absent>,
-                  "the entry point can't be called: it is a template, or its overloads differ in more than their number of parameters");
+                  "there is no such entry point, or it is a template or overloaded and doesn't take what the cases give");
     if constexpr (!std::is_same_v<Known, Absent>) answer_with<Known, N, inplace>(in, Call());
 }
 
@@ -325,7 +335,7 @@ inline int count_arguments(Reader in) {
 }
 
 // Reads everything, so that the submission finds an empty stdin, and answers line by line.
-template <class Find, class Call, Inplace inplace, int... N> void serve(Arities<N...>) {
+template <class Find, class Call, class Guess, Inplace inplace, int... N> void serve(Arities<N...>) {
     channel = verifier_dup(1);
     auto* input = new std::string();
     char part[1 << 16];
@@ -336,7 +346,7 @@ template <class Find, class Call, Inplace inplace, int... N> void serve(Arities<
         const char* stop = std::find(at, end, '\n');
         Reader in{at, stop};
         int given = count_arguments(in);
-        bool known = ((given == N && (answer_case<Find, Call, inplace, N>(in), true)) || ...);
+        bool known = ((given == N && (answer_case<Find, Call, Guess, inplace, N>(in), true)) || ...);
         if (!known) give_up("failed", "a case has a number of arguments that the driver was not made for");
         ++case_number;
         at = stop + 1;

@@ -48,7 +48,7 @@ def _finite(number: float) -> bool:
 
 
 def _mappings_agree(expected: dict[str, Any], got: Any, float_tol: float, rel_tol: float) -> bool:
-    if not isinstance(got, dict) or len(got) != len(expected):
+    if not issubclass(type(got), dict) or len(got) != len(expected):
         return False
     if got and all(type(key) in (int, float) for key in got):
         got = {_json_key(key): value for key, value in got.items()}

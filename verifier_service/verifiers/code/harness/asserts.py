@@ -11,6 +11,8 @@ name is missing that the test doesn't define itself, the submission.
 from __future__ import annotations
 
 import builtins
+import dataclasses
+import errno
 import random
 import sys
 import time
@@ -28,6 +30,7 @@ from verifier_service.verifiers.code.harness.task_code import BadTask, Stop
 from verifier_service.verifiers.code.harness.task_plan import CANDIDATES, TaskPlan, preset
 from verifier_service.verifiers.code.harness.unittest_run import UnittestResult
 
+NO_FILES = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS)  # what using a file comes to in the judge's process
 STREAM_WORDS = ("capsys", "capfd", "stdout", "stdin", "input", "print")
 
 Begin = Callable[[int], None]
@@ -45,6 +48,10 @@ class SubmissionEnds(Protocol):
 
     def delete_name(self, name: str) -> None: ...
 
+    def library(self, module: str, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call a function of the standard library there."""
+        ...
+
     def seed(self, arguments: tuple[Any, ...]) -> None:
         """Seed the submission's random numbers as the test seeds its own."""
         ...
@@ -59,6 +66,22 @@ class Namespace(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         return self.resolve(name)
+
+
+class Behind(dict[str, Any]):
+    """Built-in names for a module with classes: names in a class's body aren't looked up as a module's others are."""
+
+    def __init__(self, ours: frozenset[str], resolve: Callable[[str], Any]) -> None:
+        found = vars(builtins)
+        super().__init__({name: found[name] for name in found.keys() - ours - REPLACED})
+        self.ours, self.resolve = ours, resolve
+
+    def __missing__(self, name: str) -> Any:
+        return self.resolve(name) if name in self.ours or name not in vars(builtins) else vars(builtins)[name]
+
+
+REPLACED = frozenset({"print", "input", "open"})  # built-in functions that tests put something else in place of
+LOOKING_INSIDE = ("asdict", "astuple", "fields", "is_dataclass", "replace")  # of dataclasses
 
 
 class AssertRun:
@@ -109,6 +132,8 @@ class AssertRun:
                 ended(0, "runtime_error", "the submission defines none of the functions that the test calls", 0.0)
                 return
         plan = self.plan
+        if plan.has_classes:
+            self.space["__builtins__"] = Behind(self.ours, self._resolve)
         try:
             self._run_statements()
             if plan.checker is not None:
@@ -200,6 +225,8 @@ class AssertRun:
     def blame(self, error: BaseException) -> tuple[str, str]:
         """(outcome, note) of a failed test. Raises BadTask when the test can only blame itself."""
         foreign = bool(error.__dict__.get("__from_other_end__"))
+        if isinstance(error, OSError) and not foreign and error.errno in NO_FILES:
+            raise Unproxiable("the test works with files, and has none in common with the submission") from None
         missing = bool(error.__dict__.get("__missing__")) or (self.missed and isinstance(error, (ImportError, AttributeError)))
         if not foreign and not missing and not self._touched():
             raise BadTask(f"the test code fails by itself, before it calls the submission: {type(error).__name__}") from None
@@ -284,8 +311,20 @@ class AssertRun:
             self.ends.seed(arguments)
 
         random.seed = seed  # type: ignore[assignment]
+        for name in LOOKING_INSIDE:
+            setattr(dataclasses, name, self._looking_inside(name, getattr(dataclasses, name)))
         unittest.main = lambda *args, **kwargs: None  # type: ignore[assignment]
         sys.meta_path.append(SubmissionFinder(self))
+
+    def _looking_inside(self, name: str, own: Any) -> Any:
+        """A function of dataclasses that works for objects and classes of the submission, too."""
+
+        def function(owner: Any, *arguments: Any, **keywords: Any) -> Any:
+            if is_remote(owner) or isinstance(owner, RemoteMeta):
+                return self.ends.library("dataclasses", name, (owner, *arguments), keywords)
+            return own(owner, *arguments, **keywords)
+
+        return function
 
     def _unittest_suites(self) -> list[unittest.TestSuite]:
         loader = unittest.TestLoader()

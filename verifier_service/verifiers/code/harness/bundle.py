@@ -10,7 +10,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-PEER = ("codec", "channel", "described", "proxies", "restraint", "making", "peer")
+PEER = ("codec", "channel", "described", "lent", "proxies", "restraint", "making", "peer")
 TESTS = ("mini_pytest", "pytest_run", "task_code", "class_use", "task_plan", "submission_module", "unittest_run", "asserts")
 SUBMISSION = (*PEER, "nodes", "submission_side", "rehearsal_submission")
 JUDGE = (*PEER, "agree", *TESTS, "interactive_greeting", "interactive_idle", "interactive_judge", "judge_side", "rehearsal_judge")

@@ -12,9 +12,9 @@ import ast
 def classes_in_use(tree: ast.Module) -> frozenset[str]:
     """Names that the test uses as classes.
 
-    That is: an attribute of the name, of a call of it, or of a variable that holds such a call; `isinstance`, `raises` and
-    `except` with it; an operator between two calls of it, or what was made of such calls; `with`, `return` and `yield` of a
-    call of it.
+    That is: an attribute of the name, of a call of it, or of a variable that holds such a call, and an item that is set in
+    such a variable; `isinstance`, `raises` and `except` with it; an operator between two calls of it, or what was made of
+    such calls; `with`, `return` and `yield` of a call of it.
     """
     used: set[str] = set()
     held: dict[str, set[str]] = {}  # variable: names of what was called for it
@@ -34,6 +34,8 @@ def classes_in_use(tree: ast.Module) -> frozenset[str]:
         if isinstance(node, ast.Attribute):
             used.update(_named(node.value) | _called(node.value))
             looked_into.add(ast.unparse(node.value))
+        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            looked_into.add(ast.unparse(node.value))  # an item is set: that is no way to look at an answer
         elif isinstance(node, (ast.BinOp, ast.Compare)):
             sides = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.left, *node.comparators]
             used.update(set.intersection(*(_made_of(side, held) for side in sides)))

@@ -264,6 +264,9 @@ _ENCODERS: dict[Any, Callable[[Encoder, Any, int], Any]] = {
     collections.OrderedDict: lambda e, v, d: ["od", _flat_pairs(e, v, d)],
     collections.Counter: lambda e, v, d: ["counter", _flat_pairs(e, v, d)],
     collections.defaultdict: _encode_default,
+    type({}.keys()): lambda e, v, d: ["view", "keys", e.items(v, d), []],
+    type({}.values()): lambda e, v, d: ["view", "values", [], e.items(v, d)],
+    type({}.items()): lambda e, v, d: ["view", "items", *(e.items([pair[part] for pair in v], d) for part in (0, 1))],
 }
 
 
@@ -343,6 +346,14 @@ def _default(decoder: Decoder, factory: Any, nodes: Any) -> Any:
     return _filled(decoder, collections.defaultdict(kind), nodes)
 
 
+def _decode_view(decoder: Decoder, which: str, keys: Any, values: Any) -> Any:
+    """A view of a dictionary as it is now; of a dictionary that only has this view."""
+    keys, values = decoder.values(keys), decoder.values(values)
+    if which == "values":
+        return dict(enumerate(values)).values()
+    return dict.fromkeys(keys).keys() if which == "keys" else dict(zip(keys, values, strict=True)).items()
+
+
 _DECODERS: dict[str, Callable[..., Any]] = {
     "r": lambda d, number: d.table[number] if type(number) is int and number >= 0 else d.table[len(d.table)],
     "i": lambda d, text: int(text, 16),
@@ -370,6 +381,7 @@ _DECODERS: dict[str, Callable[..., Any]] = {
     "od": lambda d, nodes: _filled(d, collections.OrderedDict(), nodes),
     "counter": lambda d, nodes: _filled(d, collections.Counter(), nodes),
     "dd": _default,
+    "view": _decode_view,
     "nd": _decode_array,
     "ns": _decode_array_scalar,
     "ty": _decode_type,

@@ -23,6 +23,7 @@ from verifier_service.verifiers.code.harness.asserts import STREAM_WORDS, Assert
 from verifier_service.verifiers.code.harness.channel import Gone
 from verifier_service.verifiers.code.harness.described import catch_up
 from verifier_service.verifiers.code.harness.interactive_judge import judge_conversation
+from verifier_service.verifiers.code.harness.lent import refill
 from verifier_service.verifiers.code.harness.peer import Peer
 from verifier_service.verifiers.code.harness.proxies import Oversized, Unproxiable, is_remote
 from verifier_service.verifiers.code.harness.restraint import claims_too_much
@@ -113,6 +114,7 @@ class Judge:
             raise Unproxiable(f"the test replaces {plan.reaches} in the submission's process")
         self.peer.stops_iterate = any(word in code for word in STOPPING_WORDS)
         self.peer.classes_in_use = plan.classes_in_use
+        self.peer.lends = plan.changes_attributes
         run = AssertRun(plan, self.task["entry_point"], self, TEST_MODULE)
         if plan.drops:
             run.tell_of_dropped_results(lambda: len(self.peer.distrusted), self.peer.trust_dropped)
@@ -155,6 +157,9 @@ class Judge:
 
     def delete_name(self, name: str) -> None:
         self.peer.request("delglobal", name)
+
+    def library(self, module: str, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        return self.peer.request("library", module, name, arguments, keywords)
 
     def seed(self, arguments: tuple[Any, ...]) -> None:
         self.peer.request("seed", arguments)
@@ -217,6 +222,8 @@ def serve_submission(peer: Peer, operation: str, arguments: list[Any]) -> Any:
     """What the submission may do with what a test handed to it: call it and use it, never look inside."""
     if operation == "input" and len(arguments) == 1:
         return _read_input(arguments[0])
+    if operation == "stdin" and len(arguments) == 2 and arguments[0] in ("read", "readline"):
+        return "" if sys.stdin is sys.__stdin__ else getattr(sys.stdin, arguments[0])(int(arguments[1]))
     if operation == "call" and len(arguments) == 3 and may_call(arguments[0]):
         callee, positional, keywords = arguments
         return callee(*tuple(positional), **dict(keywords))
@@ -226,6 +233,9 @@ def serve_submission(peer: Peer, operation: str, arguments: list[Any]) -> Any:
             return getattr(type(owner), dunder)(owner, *operands)
     if operation in ("attr", "setattr") and len(arguments) >= 2 and type(arguments[1]) is str:
         return _attribute(operation, *arguments)
+    if operation == "refill" and len(arguments) == 4 and type(arguments[1]) is str:
+        refill(_attribute("attr", arguments[0], arguments[1]), arguments[2], arguments[3])
+        return None
     if operation == "await" and len(arguments) == 1 and may_use(arguments[0]):
         return _awaited_here(arguments[0])
     peer.sign("reached for the inside of a test's object")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Any
 
-from verifier_service.verifiers.code.harness.codec import WireError
-from verifier_service.verifiers.code.harness.described import FORWARDED, IMMUTABLE, local_exception
-from verifier_service.verifiers.code.harness.proxies import Remote, RemoteException, RemoteMeta, RemoteWithData
+from verifier_service.verifiers.code.harness.codec import Encoder, TooLarge, WireError
+from verifier_service.verifiers.code.harness.described import FORWARDED, IMMUTABLE, MUTABLE, home_of, local_exception
+from verifier_service.verifiers.code.harness.proxies import Doc, Remote, RemoteException, RemoteMeta, RemoteWithData
 from verifier_service.verifiers.code.harness.restraint import _close, _send, _throw, forwarder
 
 if TYPE_CHECKING:
@@ -60,9 +60,12 @@ def make_class(peer: Peer, number: int, name: Any, home: Any, bases: list[Any], 
             namespace.update(send=_send, throw=_throw, close=_close)
     namespace["__module__"] = str(home)[:200] if type(home) is str else "solution"
     namespace["__qualname__"] = name
-    posed = POSED_TYPES.get(name) if home == "builtins" else None
+    namespace["__doc__"] = Doc()
+    posed = POSED_TYPES.get(name) if home == "builtins" else _own_container(name, data)
     if posed is not None:
         namespace["__class__"] = property(lambda self: posed)
+    if posed is types.FunctionType:
+        namespace["__get__"] = _bound
     try:
         made = RemoteMeta(name, shape, namespace, made_here=True)
     except (TypeError, ValueError):  # bases that can't be combined here, or a name that is none
@@ -70,6 +73,17 @@ def make_class(peer: Peer, number: int, name: Any, home: Any, bases: list[Any], 
     type.__setattr__(made, "__class_link__", (peer, number))
     type.__setattr__(made, "__data__", data if type(data) is str else None)
     return made
+
+
+def _bound(self: Any, owner: Any, kind: Any = None) -> Any:
+    """A function of the submission in a class of the test's, by a decorator say, is a method there."""
+    return self if owner is None else types.MethodType(self, owner)
+
+
+def _own_container(name: str, data: Any) -> type | None:
+    """What `isinstance` says of an object whose class extends a list, a dictionary or a set: that it is one."""
+    base = next((base for base in MUTABLE if base.__name__ == data), None)
+    return None if base is None else type(name, (base,), {})
 
 
 def make_remote(kind: type, peer: Peer, number: int, data: Any) -> Any:
@@ -85,6 +99,26 @@ def make_remote(kind: type, peer: Peer, number: int, data: Any) -> Any:
     object.__setattr__(made, "__link__", (peer, number))
     object.__setattr__(made, "__standing__", "")
     return made
+
+
+def exception_details(error: BaseException, encoder: Encoder) -> Any:
+    """The node of what an exception of the standard library knows besides its arguments, such as a JSONDecodeError's `pos`."""
+    if home_of(type(error)) == "solution":
+        return None  # asked for when it is wanted
+    found = {name: value for name, value in vars(error).items() if not name.startswith("__") or name == "__notes__"}
+    if isinstance(error, OSError) and error.filename is not None:
+        found["filename"] = error.filename
+    try:
+        return encoder.node(found) if found else None
+    except TooLarge:
+        return None
+
+
+def add_details(made: BaseException, details: Any) -> None:
+    """The reverse."""
+    for name, value in details.items() if type(details) is dict else ():
+        if type(name) is str and (not name.startswith("__") or (name == "__notes__" and type(value) is list)) and name != "args":
+            BaseException.__setattr__(made, name, value)
 
 
 def make_exception(kind: type, peer: Peer, number: int, arguments: tuple[Any, ...], text: str) -> BaseException:

@@ -28,7 +28,8 @@ from verifier_service.verifiers.code.harness.described import (
     snapshot,
     type_name,
 )
-from verifier_service.verifiers.code.harness.making import make_class, make_exception, make_remote
+from verifier_service.verifiers.code.harness.lent import LENT_KINDS, MAX_LENT, Lent, changed, lent
+from verifier_service.verifiers.code.harness.making import add_details, exception_details, make_class, make_exception, make_remote
 from verifier_service.verifiers.code.harness.proxies import Oversized, RemoteMeta, distrust, no_end, remote_of, trust
 
 MAX_SIGNS = 20
@@ -73,6 +74,8 @@ class Peer:
         self.class_names: dict[type, bool] = {}  # whether the test only ever named this class as one names classes
         self.distrusted: list[Any] = []  # objects that the test built and a call gave back
         self.classes_in_use: frozenset[str] = frozenset()  # names that the test uses as classes
+        self.lends = not restrains  # whether containers in attributes are changed at this end
+        self.lent: list[Lent] = []
 
     def request(self, operation: str, *arguments: Any) -> Any:
         """Ask the other end and return its answer, or raise the exception that it raised.
@@ -84,6 +87,8 @@ class Peer:
         if self.gone:
             raise Gone(self.gone)
         with self.lock:
+            if self.lent:
+                self._give_back()
             encoder = Encoder(self.export)
             self.touches += operation not in UNTOUCHING
             self.nesting += 1
@@ -99,6 +104,27 @@ class Peer:
                 raise stop if self.stops_iterate or arguments[:1] == ("__next__",) else no_end(stop) from None
             finally:
                 self.nesting -= 1
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        """An attribute of a stand-in."""
+        value = self.named(name, self.request("attr", owner, name))
+        if self.lends and type(value) in LENT_KINDS:
+            one = lent(owner, name, value)
+            if one is not None:
+                self.lent = [*self.lent[1 - MAX_LENT :], one]
+        return value
+
+    def _give_back(self) -> None:
+        """Tell the other end what was done here to containers that it lent."""
+        due, self.lent = self.lent, []
+        again: list[Lent | None] = []
+        for one in due:
+            if changed(one):
+                self.request("refill", one.owner, one.name, one.before, one.value)
+                again.append(lent(one.owner, one.name, one.value))
+            else:
+                again.append(one)
+        self.lent = [one for one in again if one is not None]
 
     def named(self, name: str, value: Any) -> Any:
         """The value that the test found under `name`.
@@ -193,6 +219,9 @@ class Peer:
         self._reply(kind, value, decoder.table, before, time.process_time() - started)
 
     def _reply(self, kind: str, value: Any, table: list[Any], before: list[Any], cpu_s: float) -> None:
+        if self.lent:
+            self._give_back()
+            self.lent = []
         encoder = Encoder(self.export, table)
         if type(value) is PlainResult:
             encoder.plain, value = True, value.value
@@ -258,7 +287,14 @@ class Peer:
         except Exception as broken:  # the class may be anybody's
             text = f"({type(broken).__name__} in __str__)"
         error.__traceback__ = None  # it would keep every frame alive
-        return ["e", self.number_of(error), self._export_class(type(error), encoder), ["t", arguments], text]
+        number = self.number_of(error)
+        cause = error.__cause__
+        if isinstance(cause, BaseException) and id(cause) not in self.numbers:  # one that is known already may be a circle
+            cause_node = self.export_exception(cause, encoder)
+        else:
+            cause_node = None
+        details = exception_details(error, encoder)
+        return ["e", number, self._export_class(type(error), encoder), ["t", arguments], text, cause_node, details]
 
     def _export_class(self, kind: type, encoder: Encoder, *, of_object: bool = False) -> Any:
         """The node of a class. That of an object is always described: a `map` object, say, is no plain data."""
@@ -284,7 +320,7 @@ class Peer:
             return self._object(node[1], node[2], node[3], decoder)
         if tag == "k":
             return self._class(node, decoder)
-        if tag == "e" and len(node) == 5:
+        if tag == "e" and len(node) == 7:
             return self._exception(node, decoder)
         if tag == "g" and len(node) == 3 and not self.restrains:
             return find_global(node[1], node[2])
@@ -337,4 +373,8 @@ class Peer:
             raise WireError("an exception of no exception class")
         made = make_exception(kind, self, node[1], arguments, str(node[4]))
         self.objects[node[1]] = made
+        cause, details = decoder.value(node[5]), decoder.value(node[6])
+        if isinstance(cause, BaseException):
+            made.__cause__ = cause
+        add_details(made, details)
         return made

@@ -45,8 +45,7 @@ class RemoteMeta(type):
     def __getattr__(cls, name: str) -> Any:
         if name in HIDDEN:
             raise AttributeError(name)
-        peer, _ = link_of(cls)
-        return peer.named(name, peer.request("attr", cls, name))
+        return link_of(cls)[0].attribute(cls, name)
 
     def __setattr__(cls, name: str, value: Any) -> None:
         link_of(cls)[0].request("setattr", cls, name, value)
@@ -82,20 +81,23 @@ def refuse_subclass(name: str) -> object:
     raise Unproxiable(f"the test defines {name}, a subclass of a class of the submission")
 
 
+class Doc:
+    """`__doc__` of a stand-in, and of its class. Each local class needs it in its own namespace, else it has None there."""
+
+    def __get__(self, stand_in: Any, kind: Any) -> Any:
+        owner = kind if stand_in is None else stand_in
+        return link_of(owner)[0].request("attr", owner, "__doc__")
+
+
 class Remote(metaclass=RemoteMeta, made_here=True):
     """Base of all stand-ins."""
 
     __slots__ = ("__link__", "__standing__")
 
-    @property
-    def __doc__(self) -> Any:  # type: ignore[override]
-        return link_of(self)[0].request("attr", self, "__doc__")
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__array_") or name in HIDDEN:
             raise AttributeError(name)
-        peer = link_of(self)[0]
-        return peer.named(name, peer.request("attr", self, name))
+        return link_of(self)[0].attribute(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         link_of(self)[0].request("setattr", self, name, value)

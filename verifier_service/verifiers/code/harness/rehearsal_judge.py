@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import socket
@@ -10,6 +11,7 @@ import types
 import unittest
 from typing import Any
 
+from verifier_service.verifiers.code.harness.asserts import LOOKING_INSIDE
 from verifier_service.verifiers.code.harness.channel import HEAD
 from verifier_service.verifiers.code.harness.described import dunders_of
 from verifier_service.verifiers.code.harness.judge_side import TEST_MODULE, judge
@@ -44,7 +46,7 @@ FUNCTION: dict[str, Any] = {"style": "function", "entry_point": "near", "cases":
 TOLERANCES = {"float_tol": 1e-6, "rel_tol": 0.0, "stop": True}
 HANDLE = ["h", 0, ["k", 1, "function", "builtins", [], dunders_of(types.FunctionType), None], None]
 KNOWN = ["h", 0, ["k", 1], None]
-MISSING = ["e", 2, ["ty", "AttributeError"], ["t", ["no"]], "no"]
+MISSING = ["e", 2, ["ty", "AttributeError"], ["t", ["no"]], "no", None, None]
 
 # (task, the submission's replies in order: those after the loading of it)
 SESSIONS: tuple[tuple[dict[str, Any], list[Any]], ...] = (
@@ -64,6 +66,7 @@ SESSIONS: tuple[tuple[dict[str, Any], list[Any]], ...] = (
 def rehearse() -> None:
     """To be called in a zygote; takes back what a run of tests leaves behind."""
     limit, seed, main, finders = sys.getrecursionlimit(), random.seed, unittest.main, sys.meta_path[:]
+    looking_inside = {name: getattr(dataclasses, name) for name in LOOKING_INSIDE}
     modules = {name: sys.modules.get(name) for name in (TEST_MODULE, "pytest")}
     for task, replies in SESSIONS * ROUNDS:
         payload = json.dumps(task).encode()
@@ -80,4 +83,5 @@ def rehearse() -> None:
             sys.modules.update({name: module} if module is not None else {})
         sys.meta_path[:] = finders
         random.seed, unittest.main = seed, main
+        vars(dataclasses).update(looking_inside)
     sys.setrecursionlimit(limit)

@@ -29,7 +29,8 @@ import types
 import typing
 from typing import TYPE_CHECKING, Any
 
-from verifier_service.verifiers.code.harness.described import base_value, data_base
+from verifier_service.verifiers.code.harness.described import base_value, data_base, find_global
+from verifier_service.verifiers.code.harness.lent import refill
 from verifier_service.verifiers.code.harness.nodes import ListNode, Node, TreeNode, from_nodes, node_kind, to_nodes
 from verifier_service.verifiers.code.harness.peer import Peer, PlainResult
 
@@ -145,8 +146,18 @@ class Submission:
         """What the test's `random.seed` is to do here."""
         random.seed(*arguments)
 
+    def do_refill(self, peer: Peer, owner: Any, name: str, before: Any, value: Any) -> None:
+        """The test changed its copy of the container in an attribute; the same is done here, if that is as it was then."""
+        refill(getattr(owner, name), before, value)
+
+    def do_library(self, peer: Peer, module: str, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """A function of the standard library that looks inside an object of the program."""
+        return find_global(module, name)(*arguments, **keywords)
+
     def do_op(self, peer: Peer, dunder: str, owner: Any, operands: tuple[Any, ...]) -> Any:
         """A special method, looked up as the interpreter does."""
+        if dunder == "__getitem__" and isinstance(owner, type) and not hasattr(type(owner), dunder):
+            return owner[operands[0]]  # type: ignore[index]
         return getattr(type(owner), dunder)(owner, *operands)
 
     def do_plain(self, peer: Peer, owner: Any) -> Any:
@@ -196,6 +207,7 @@ class Submission:
         sys.stdout = _Tee(sys.stdout, self.mirror)
         peer.notes = self._printed
         builtins.input = lambda prompt="": peer.request("input", prompt)
+        sys.stdin = _Asking(peer)
         self.module.__dict__["__builtins__"]["input"] = builtins.input
 
     def _printed(self) -> str:
@@ -219,6 +231,23 @@ class _Tee(io.TextIOBase):
 
     def flush(self) -> None:
         self.streams[0].flush()
+
+
+class _Asking(io.TextIOBase):
+    """`sys.stdin` where the test may have put something in its place."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+        self.buffer = sys.stdin.buffer
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> str:
+        return str(self.peer.request("stdin", "read", -1 if size is None else size))
+
+    def readline(self, size: int | None = -1) -> str:  # type: ignore[override]
+        return str(self.peer.request("stdin", "readline", -1 if size is None else size))
 
 
 async def _awaited(awaitable: Any) -> Any:

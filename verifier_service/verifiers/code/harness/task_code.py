@@ -83,6 +83,28 @@ def verifies(root: ast.AST, functions: dict[str, ast.FunctionDef], seen: set[str
     return False
 
 
+CHANGING_METHODS = frozenset(
+    "append appendleft extend insert add update pop popleft popitem remove discard clear sort reverse setdefault".split()
+)
+
+
+def changes_attributes(tree: ast.Module) -> bool:
+    """Whether the test calls `x.items.append(…)`, sets `x.items[…]` or the like: changes what it finds in an attribute."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING_METHODS:
+            if _in_attribute(node.func.value):
+                return True
+        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load) and _in_attribute(node.value):
+            return True
+    return False
+
+
+def _in_attribute(node: ast.expr) -> bool:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Attribute)
+
+
 def is_main_guard(statement: ast.stmt) -> TypeGuard[ast.If]:
     """Whether this is `if __name__ == ...:`."""
     return (

@@ -22,6 +22,7 @@ from verifier_service.verifiers.code.harness.task_code import (
     BadTask,
     asserts,
     bound_names,
+    changes_attributes,
     future_flags,
     parsed,
     patched_library,
@@ -63,6 +64,8 @@ class TaskPlan(NamedTuple):
     classes_in_use: frozenset[str]
     reaches: str
     drops: bool
+    has_classes: bool  # the test defines some
+    changes_attributes: bool  # it changes containers that it finds in attributes of objects
 
     @property
     def total(self) -> int:
@@ -83,7 +86,10 @@ def planned(code: str, entry_point: str | None, *, tells_of_drops: bool) -> Task
         raise BadTask("the test code has no assertion and no test function")
     used = _classes(tree, code, entry_point)
     drops = tells_of_drops and bool(used)
-    return TaskPlan(_compiled(tree, drops=drops), units, static, checker, bound, ours, used, reaches, drops)
+    changes = changes_attributes(tree)
+    has_classes = any(isinstance(node, ast.ClassDef) for node in ast.walk(tree)) if "class" in code else False
+    statements = _compiled(tree, drops=drops)
+    return TaskPlan(statements, units, static, checker, bound, ours, used, reaches, drops, has_classes, changes)
 
 
 def _compiled(tree: ast.Module, *, drops: bool) -> tuple[CodeType, ...]:
