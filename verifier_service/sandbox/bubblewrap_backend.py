@@ -119,6 +119,9 @@ class BubblewrapSlot:
     async def fit_memory(self, memory_mb: int) -> None:
         """Nothing to do: each program's limit goes to the runner with it."""
 
+    def rests_at(self, resting_mb: int) -> None:
+        """Nothing to do: the runner counts a program's processes alone."""
+
     async def destroy(self) -> None:
         self.link.close()
         if self._process.returncode is None:

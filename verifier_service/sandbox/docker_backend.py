@@ -28,7 +28,7 @@ from verifier_service.sandbox import image
 from verifier_service.sandbox.contract import BackendInfo, SandboxFault
 from verifier_service.sandbox.link import RunnerLink
 from verifier_service.sandbox.oci_runtime import RuntimeMissing, Runtimes, is_gvisor, lack_of_runtime
-from verifier_service.sandbox.pool import Pool, PoolEvents
+from verifier_service.sandbox.pool import UNFITTED, Pool, PoolEvents
 from verifier_service.sandbox.pooled import Compiling, PooledBackend, languages_of, versions_of
 from verifier_service.sandbox.runner import wire
 from verifier_service.sandbox.runner.languages import most_processes_extra
@@ -37,7 +37,8 @@ LABEL = "io.verifier.sandbox"
 HELLO_S = 30.0
 CALL_TIMEOUT_S = 60
 REMOVE_ALL_S = 15.0
-RUNNER_MEMORY_MB = 48  # runner, zygotes and the kernel's own share of the container's memory
+RUNNER_MEMORY_MB = 48  # at least, for runner, zygotes and the kernel's own share of the container's memory
+SPARE_MEMORY_MB = 32  # of that, on top of what runner and zygotes hold between runs
 RUNNER_TASKS = 24
 GVISOR_MEMORY_MB = 256  # gVisor's own kernel, and what a program takes between two looks at it
 GVISOR_TASKS = 64  # on the host, of each task inside that is allowed: seen under fork bombs, and it dies for want of one
@@ -180,6 +181,7 @@ class DockerSlot:
         self._container = container
         self._movable = movable
         self.memory_mb = memory_mb
+        self._own_mb = RUNNER_MEMORY_MB
         self.link = link
         self.hello: dict[str, Any] = {}
 
@@ -187,12 +189,18 @@ class DockerSlot:
         """Move the cgroup's limit, if it is another and can be; programs of one task mostly share it."""
         if memory_mb == self.memory_mb or not self._movable:
             return
-        limit = (memory_mb + RUNNER_MEMORY_MB) << 20
+        limit = (memory_mb + self._own_mb) << 20
         try:
             await asyncio.to_thread(self._container.update, mem_limit=limit, memswap_limit=limit)
         except _TROUBLE as error:
             raise SandboxFault(f"a container's memory limit could not be set: {error}") from error
         self.memory_mb = memory_mb
+
+    def rests_at(self, resting_mb: int) -> None:
+        own_mb = max(RUNNER_MEMORY_MB, -(-(resting_mb + SPARE_MEMORY_MB) // 8) * 8)
+        if own_mb != self._own_mb:
+            self._own_mb = own_mb
+            self.memory_mb = UNFITTED
 
     async def destroy(self) -> None:
         self.link.close()

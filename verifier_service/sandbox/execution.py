@@ -25,7 +25,7 @@ from verifier_service.sandbox.link import RunnerLink
 from verifier_service.sandbox.runner import build, wire
 from verifier_service.sandbox.runner.languages import LANGUAGES, Language
 
-MOST_HARNESSES = 4  # pairs; a slot keeps up to eight harness zygotes
+MOST_HARNESSES = 4  # pairs whose sources either end remembers
 _NUMPY = re.compile(r"\bnumpy\b")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
@@ -188,6 +188,7 @@ class Exchange:
         self._body = wire.pack_number(run_id) + body[4:]
         self._run_id = run_id
         self.done: tuple[bool, str] | None = None
+        self.resting_mb = 0  # what the slot's runner and zygotes hold now, once that is done
         self.complete = False  # all results have come, DONE is on its way
 
     async def begin(self) -> None:
@@ -212,7 +213,7 @@ class Exchange:
         kind, body = await self._receive()
         if kind != wire.DONE:
             return kind, body
-        run_id, clean, reason = wire.unpack_done(body)
+        run_id, clean, reason, self.resting_mb = wire.unpack_done(body)
         if run_id != self._run_id:
             raise SandboxFault("the runner answered for another run")
         self.done = (clean, reason)
@@ -239,7 +240,7 @@ async def drain(link: RunnerLink) -> str:
     while link.void:
         kind, body = await link.receive()
         if kind == wire.DONE:
-            run_id, clean, reason = wire.unpack_done(body)
+            run_id, clean, reason, _ = wire.unpack_done(body)
             link.void.discard(run_id)
             why = why or reason or ("" if clean else "unclean")
     return why

@@ -23,6 +23,7 @@ from verifier_service.sandbox.link import RunnerLink
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 15.0
+UNFITTED = -1  # the memory of a slot that must be fitted before the next program
 AHEAD_S = 0.02  # after so long behind another program, one that was sent ahead is free for any slot again
 
 
@@ -34,6 +35,10 @@ class Slot(Protocol):
 
     async def fit_memory(self, memory_mb: int) -> None:
         """Make the slot's memory limit this, for the next program. Raises SandboxFault."""
+        ...
+
+    def rests_at(self, resting_mb: int) -> None:
+        """What its runner and zygotes hold by themselves, on top of which a program has its memory."""
         ...
 
     async def destroy(self) -> None:

@@ -209,6 +209,7 @@ class PooledBackend:
                 yield exchange
             finally:
                 discard = await self._finish(exchange)
+                lease.slot.rests_at(exchange.resting_mb)
         finally:
             self._give_back(lease, discard)
 

@@ -24,6 +24,9 @@ class StubSlot:
     async def fit_memory(self, memory_mb: int) -> None:
         del memory_mb
 
+    def rests_at(self, resting_mb: int) -> None:
+        del resting_mb
+
     async def destroy(self) -> None:
         self.destroyed = True
 

@@ -22,6 +22,9 @@ class StubSlot:
     async def fit_memory(self, memory_mb: int) -> None:
         self.memory_mb = memory_mb
 
+    def rests_at(self, resting_mb: int) -> None:
+        del resting_mb
+
     async def destroy(self) -> None:
         self.link.lose("destroyed")
 

@@ -43,7 +43,7 @@ def test_terminations_and_the_end_come_back() -> None:
     assert wire.unpack_case(wire.pack_case(5, 2, END)) == (5, 2, END)
     killed = END._replace(ending="memory", exit_code=-1, signal=9, tamper=())
     assert wire.unpack_pair(wire.pack_pair(5, 2, END, killed)) == (5, 2, END, killed)
-    assert wire.unpack_done(wire.pack_done(9, True, "oom")) == (9, True, "oom")
+    assert wire.unpack_done(wire.pack_done(9, True, "oom", 33)) == (9, True, "oom", 33)
     assert wire.unpack_emit(wire.pack_emit(1, 0, b"data")) == (1, 0, b"data")
 
 

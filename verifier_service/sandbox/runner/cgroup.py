@@ -14,6 +14,7 @@ _V1 = {
     "cpu": "/sys/fs/cgroup/cpuacct/cpuacct.usage",
     "pids_peak": "/sys/fs/cgroup/pids/pids.peak",
     "pids": "/sys/fs/cgroup/pids/pids.current",
+    "split": "/sys/fs/cgroup/memory/memory.stat",
 }
 _V2 = {
     "oom": "/sys/fs/cgroup/memory.events",
@@ -21,6 +22,7 @@ _V2 = {
     "cpu": "/sys/fs/cgroup/cpu.stat",
     "pids_peak": "/sys/fs/cgroup/pids.peak",
     "pids": "/sys/fs/cgroup/pids.current",
+    "split": "/sys/fs/cgroup/memory.stat",
 }
 
 
@@ -68,6 +70,11 @@ class Cgroup:
 
     def memory_bytes(self) -> int | None:
         return self._number("memory")
+
+    def own_memory_bytes(self) -> int | None:
+        """What processes hold of their own: neither files' pages nor the kernel's."""
+        rss = self._field("split", b"rss")
+        return rss if rss is not None else self._field("split", b"anon")
 
     def counted_bytes(self) -> int | None:
         """Bytes in use in the sandbox, where they are counted and not held. What was freed a moment ago may be among them."""

@@ -73,6 +73,7 @@ class Slot:
         self.loopback = Loopback()
         self.peak = 0
         self.oom = cgroup.oom_kills()
+        self.resting_mb = 0
         self.reason = ""
         self.dead = ""  # why this slot ends with the present program
         self.stopped = False
@@ -166,7 +167,11 @@ class Slot:
             self.box.uninstall()
         except NotEmpty as error:
             self.dead = str(error)  # what was seen of the program holds; nobody runs here after it
-        send(held + wire.frame(wire.DONE, wire.pack_done(run_id, not self.dead, self.dead or self.reason)))
+        if self.zygotes.grown:
+            self.zygotes.grown = False
+            self.resting_mb = (self.cgroup.own_memory_bytes() or 0) >> 20
+        done = wire.pack_done(run_id, not self.dead, self.dead or self.reason, self.resting_mb)
+        send(held + wire.frame(wire.DONE, done))
 
     def _case(self, zygote: Zygote, run: wire.RunBody, stdin: bytes, commands: _Commands, code: Code) -> wire.WireTermination:
         child = self.zygotes.child(zygote, code)

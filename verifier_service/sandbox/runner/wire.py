@@ -48,7 +48,7 @@ _LIMITS = struct.Struct(">ddIIQQ")
 _RUN = struct.Struct(">IBHHI")
 _JUDGE = struct.Struct(">IBHI")
 _TERMINATION = struct.Struct(">BhBddd")
-_DONE = struct.Struct(">I?")
+_DONE = struct.Struct(">I?H")
 _INDEX = struct.Struct(">II")
 
 STOP_ON_ERROR = 1
@@ -302,15 +302,17 @@ def unpack_pair(body: bytes) -> tuple[int, int, WireTermination, WireTermination
     return run_id, index, submission, judge
 
 
-def pack_done(run_id: int, clean: bool, reason: str) -> bytes:
-    return _DONE.pack(run_id, clean) + reason.encode()
+def pack_done(run_id: int, clean: bool, reason: str, resting_mb: int = 0) -> bytes:
+    return _DONE.pack(run_id, clean, min(resting_mb, 0xFFFF)) + reason.encode()
 
 
-def unpack_done(body: bytes) -> tuple[int, bool, str]:
+def unpack_done(body: bytes) -> tuple[int, bool, str, int]:
+    """Run number; whether the slot is proven clean; why it must go nevertheless, if it must; memory in MiB that the runner and
+    its zygotes hold between runs, 0 where it can't be told."""
     if len(body) < _DONE.size:
         raise WireError("a DONE frame is cut short")
-    run_id, clean = _DONE.unpack_from(body)
-    return run_id, clean, body[_DONE.size :].decode("utf-8", "replace")
+    run_id, clean, resting_mb = _DONE.unpack_from(body)
+    return run_id, clean, body[_DONE.size :].decode("utf-8", "replace"), resting_mb
 
 
 def pack_number(number: int) -> bytes:

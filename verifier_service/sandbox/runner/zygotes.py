@@ -10,7 +10,7 @@ from .child import SELF, Child, Code, Zygote, ZygoteDied, receive
 from .watch import Broken
 from .zygote import pack_message, pack_work, send_order, start_first
 
-MOST_HARNESSES = 8
+MOST_HARNESSES = 4  # two pairs, so that a slot at rest stays below 80 MB
 # Large modules are loaded ahead only for programs and tests that speak of them: each run pays for what its zygote has.
 MORE_WORDS = (b"async", b"mock")
 MORE_MODULES = "asyncio unittest.mock"
@@ -31,6 +31,7 @@ class Zygotes:
         self.harnesses: dict[tuple[bytes, bytes, bool, bool], tuple[Zygote, Zygote]] = {}  # the zygote and its parent
         self.sources: dict[bytes, bytes] = {}  # of harnesses, by name
         self.ready: dict[int, Child] = {}
+        self.grown = True  # since somebody has last looked: there are others than before
 
     def fork_zygote(self, parent: Zygote, letter: bytes, setup: bytes) -> Zygote:
         """Have a clean zygote fork another kind of zygote. It is not ready before its b"R" was received."""
@@ -66,6 +67,7 @@ class Zygotes:
             if answer[:1] != b"R":
                 raise ZygoteDied(answer[1:].decode("utf-8", "replace"))
             self._numpy_ready = True
+            self.grown = True
         return self.numpy
 
     def harness(self, letter: bytes, name: bytes, numpy: bool, text: bytes = b"") -> Zygote:
@@ -85,6 +87,7 @@ class Zygotes:
             answer = receive(zygote.control)
             if answer[:1] != b"R":
                 raise Broken(answer[1:].decode("utf-8", "replace"))
+            self.grown = True
         self.harnesses[key] = zygote, parent
         return zygote
 
