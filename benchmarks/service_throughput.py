@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -39,6 +40,13 @@ NUMPY = "import sys\nimport numpy as np\nprint(int(np.array(sys.stdin.read().spl
 
 def program(body: str) -> str:
     return f"{body}# {next(serial)}\n"
+
+
+def profiles_of(url: str) -> dict[str, str]:
+    """How far each profile of sandboxes has come."""
+    verifiers: dict[str, Any] = httpx.get(f"{url}/v1/verifiers", timeout=10).json()["verifiers"]
+    profiles: dict[str, str] = verifiers["code"].get("profiles", {})
+    return profiles
 
 
 @contextmanager
@@ -59,6 +67,10 @@ def service(slots: int) -> Iterator[str]:
             time.sleep(0.2)
         else:
             raise SystemExit("the service did not become ready in two minutes")
+        for _ in range(150):  # sandboxes of other profiles are made behind readiness, and would take their share of it
+            if set(profiles_of(url).values()) <= {"ready"}:
+                break
+            time.sleep(0.2)
         yield url
     finally:
         process.terminate()
