@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import BaseModel
 
 from verifier_protocol import (
     PROTOCOL_VERSION,
@@ -141,99 +140,55 @@ def verifier_id(name: str, version: str) -> VerifierId:
     return VerifierId(name=name, version=version)
 
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
-_set = object.__setattr__
-
-
-def _made(model: type[ModelT], values: dict[str, Any]) -> ModelT:
-    """What `model.model_construct` makes of a value for every field, in a fifth of its time."""
-    made = model.__new__(model)
-    _set(made, "__dict__", values)
-    _set(made, "__pydantic_fields_set__", {name for name, value in values.items() if value is not None})
-    _set(made, "__pydantic_extra__", None)
-    _set(made, "__pydantic_private__", None)
-    return made
-
-
 def verdict_of(said: Said) -> Verdict:
-    """The protocol's model of a verdict."""
-    values: dict[str, Any] = {"status": said.__struct_config__.tag, **msgspec.structs.asdict(said)}
+    """The protocol's model of a verdict. Validates nothing: all was checked when the answer was read."""
+    values = msgspec.structs.asdict(said)
+    said_fields = {"status"} | {name for name, value in values.items() if value is not None}
     values["verifier"] = verifier_id(said.verifier.name, said.verifier.version)
     if isinstance(said, Unscored):
-        return _made(UnscoredVerdict, values)
+        return UnscoredVerdict.model_construct(said_fields, **values)
     if said.tests is not None:
-        values["tests"] = [_made(TestResult, msgspec.structs.asdict(test)) for test in said.tests]
-    return _made(ScoredVerdict, values)
+        values["tests"] = [TestResult.model_construct(**msgspec.structs.asdict(test)) for test in said.tests]
+    return ScoredVerdict.model_construct(said_fields, **values)
 
 
 Rows = Sequence[Sequence[Said]]
 
 
-def group_result(group_id: str | None, rewards: list[float | None], rows: Rows, stats: GroupStats) -> GroupResult:
-    """A group's result. The models of its verdicts are made when they are looked at; rows that are one object stay one."""
-    values = {"id": group_id, "rewards": rewards, "stats": stats, _ROWS: rows}
-    result = _UnreadResult.__new__(_UnreadResult)
-    _real_dict.__set__(result, values)
-    _set(result, "__pydantic_fields_set__", {"id", "rewards", "verdicts", "stats"})
-    _set(result, "__pydantic_extra__", None)
-    _set(result, "__pydantic_private__", None)
-    return result
+class ScoredGroup:
+    """One group's result, in the order of its completions: `rewards` (None for the unscored), `stats`, `verdicts`.
 
-
-_ROWS = " rows"  # no name that an attribute could have
-_real_dict = BaseModel.__dict__["__dict__"]
-
-
-class _UnreadResult(GroupResult):
-    """A GroupResult whose verdicts nobody has looked at yet. At the first look it becomes a plain GroupResult.
-
-    Everything of pydantic's, in Python and in Rust, reads a model through `__dict__`, which is a property here; what
-    looks at the class first is overridden. Safe from several threads: each step leaves the object whole.
+    The verdicts are made when they are first looked at. Results are equal when all that they say is.
     """
 
-    if not TYPE_CHECKING:  # else any misspelt attribute would pass
+    __slots__ = ("_rows", "_verdicts", "id", "rewards", "stats")
 
-        @property
-        def __dict__(self):
-            return _real_dict.__get__(_read(self))
+    def __init__(self, group_id: str | None, rewards: list[float | None], rows: Rows, stats: GroupStats) -> None:
+        """`rows`: [completion][verifier]. Rows that are one object, as those of equal completions are, stay one."""
+        self.id = group_id
+        self.rewards = rewards
+        self.stats = stats
+        self._rows = rows
+        self._verdicts: list[list[Verdict]] | None = None
 
-        def __getattr__(self, name):
-            return getattr(_read(self), name)
+    @property
+    def verdicts(self) -> list[list[Verdict]]:
+        """[completion][verifier]"""
+        if self._verdicts is None:
+            made = {id(row): [verdict_of(said) for said in row] for row in self._rows}
+            self._verdicts = [made[id(row)] for row in self._rows]
+        return self._verdicts
+
+    def to_model(self) -> GroupResult:
+        """As the protocol's model, for JSON and for what takes models."""
+        return GroupResult(id=self.id, rewards=self.rewards, verdicts=self.verdicts, stats=self.stats)
 
     def __eq__(self, other: object) -> bool:
-        return bool(_read(self) == (_read(other) if isinstance(other, _UnreadResult) else other))
+        if not isinstance(other, ScoredGroup):
+            return NotImplemented
+        return (self.id, self.rewards, self.stats, self._rows) == (other.id, other.rewards, other.stats, other._rows)
 
-    __hash__ = GroupResult.__hash__
+    __hash__ = None  # type: ignore[assignment]  # what can be changed has none
 
     def __repr__(self) -> str:
-        return repr(_read(self))
-
-    def __str__(self) -> str:
-        return str(_read(self))
-
-    def __copy__(self) -> Any:
-        return _read(self).__copy__()
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Any:
-        return _read(self).__deepcopy__(memo)
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return _read(self).__reduce_ex__(protocol)
-
-
-def _read(result: Any) -> Any:
-    """Make the verdicts, and the object a plain GroupResult."""
-    values = _real_dict.__get__(result)
-    rows: Rows | None = values.get(_ROWS)
-    if rows is not None:
-        shared: dict[int, list[Verdict]] = {}
-        verdicts = []
-        for row in rows:
-            if (models := shared.get(id(row))) is None:
-                models = shared[id(row)] = [verdict_of(said) for said in row]
-            verdicts.append(models)
-        first = values.setdefault("verdicts", verdicts)  # of two threads the first one's are everybody's
-        whole = {"id": values["id"], "rewards": values["rewards"], "verdicts": first, "stats": values["stats"]}
-        _real_dict.__set__(result, whole)
-    _set(result, "__class__", GroupResult)
-    return result
+        return f"ScoredGroup(id={self.id!r}, rewards={self.rewards!r}, stats={self.stats!r})"

@@ -20,7 +20,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
-from trainer_client.answers import Said, Scored, Unscored, Verifier, group_result
+from trainer_client.answers import Said, Scored, ScoredGroup, Unscored, Verifier
 from trainer_client.client_errors import RequestRefused
 from trainer_client.group_complaints import complaint
 from verifier_protocol import (
@@ -28,7 +28,6 @@ from verifier_protocol import (
     FormatSpec,
     FunctionTests,
     Group,
-    GroupResult,
     GroupStats,
     InteractiveTests,
     MathSpec,
@@ -99,7 +98,7 @@ class View:
     index: int
     job: Job
     items: list[Item]
-    result: GroupResult | None = None
+    result: ScoredGroup | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -363,7 +362,7 @@ def stats_of(rewards: Sequence[float | None], passed: int) -> GroupStats:
     )
 
 
-def result_of(view: View) -> GroupResult:
+def result_of(view: View) -> ScoredGroup:
     """The group's result: verdict i answers completion i. Every slot must be filled; equal completions share a row."""
     specs = view.job.specs
     rows = []
@@ -375,7 +374,7 @@ def result_of(view: View) -> GroupResult:
         rows.append(row)
         rewards.append(reward)
         passed += full
-    return group_result(view.group.id, rewards, rows, stats_of(rewards, passed))
+    return ScoredGroup(view.group.id, rewards, rows, stats_of(rewards, passed))
 
 
 def answer_views(job: Job) -> Iterator[View]:

@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 
 import httpx
 
-from trainer_client.answers import Unscored
+from trainer_client.answers import ScoredGroup, Unscored
 from trainer_client.batching import (
     Chunk,
     GroupLike,
@@ -49,7 +49,7 @@ from trainer_client.client_sending import Sender
 from trainer_client.client_settings import ClientSettings
 from trainer_client.client_transport import Live, open_live
 from trainer_client.retry import Deadline
-from verifier_protocol import Group, GroupResult, MathSpec, VerifierSpec
+from verifier_protocol import Group, MathSpec, VerifierSpec
 
 T = TypeVar("T")
 TransportFactory = Callable[[], httpx.AsyncBaseTransport]
@@ -101,7 +101,7 @@ class VerifierClient:
         *,
         deadline_s: float | None = None,
         progress: bool | ProgressCallback = False,
-    ) -> list[GroupResult]:
+    ) -> list[ScoredGroup]:
         """Score groups; result i answers group i, verdict j its completion j.
 
         Args:
@@ -121,7 +121,7 @@ class VerifierClient:
         *,
         gold: str | None = None,
         deadline_s: float | None = None,
-    ) -> GroupResult:
+    ) -> ScoredGroup:
         """Score the completions of one prompt, with `verifiers` or against a `gold` by the math verifier."""
         (result,) = await self.score([one_group(completions, verifiers, gold)], deadline_s=deadline_s)
         return result
@@ -132,7 +132,7 @@ class VerifierClient:
         *,
         deadline_s: float | None = None,
         progress: bool | ProgressCallback = False,
-    ) -> concurrent.futures.Future[list[GroupResult]]:
+    ) -> concurrent.futures.Future[list[ScoredGroup]]:
         """As `score`, from any thread: a future at once. Cancelling it cancels the requests."""
         deadline = Deadline.after(self._deadline_s(deadline_s))
         checked = checked_groups(groups)
@@ -215,7 +215,7 @@ class VerifierClient:
 
     async def score_on_portal(
         self, live: Live, groups: list[Group], deadline: Deadline, progress: bool | ProgressCallback = False
-    ) -> list[GroupResult]:
+    ) -> list[ScoredGroup]:
         """The whole of a call, on the client's own loop: see `score`."""
         self._keep()
         views = make_views(groups)

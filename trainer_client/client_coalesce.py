@@ -11,15 +11,16 @@ import asyncio
 import concurrent.futures
 from dataclasses import dataclass, field
 
+from trainer_client.answers import ScoredGroup
 from trainer_client.batching import GroupLike, checked_groups
 from trainer_client.client import VerifierClient
 from trainer_client.client_errors import RequestRefused
 from trainer_client.client_transport import Live
 from trainer_client.retry import Deadline
-from verifier_protocol import Group, GroupResult
+from verifier_protocol import Group
 
 WINDOW_S = 0.003
-Answers = list[GroupResult | RequestRefused]
+Answers = list[ScoredGroup | RequestRefused]
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +43,7 @@ class Coalescer:
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_open": None}
 
-    def submit(self, group: GroupLike) -> concurrent.futures.Future[GroupResult]:
+    def submit(self, group: GroupLike) -> concurrent.futures.Future[ScoredGroup]:
         """Start scoring one group; its deadline counts from the first of those that it travels with.
 
         Raises RequestRefused at once for what is no group; the future raises it for what the service refuses.
@@ -50,10 +51,10 @@ class Coalescer:
         (checked,) = checked_groups([group])
         return self.client.run_on_portal(lambda live: self._one(live, checked))
 
-    async def score_one(self, group: GroupLike) -> GroupResult:
+    async def score_one(self, group: GroupLike) -> ScoredGroup:
         return await asyncio.wrap_future(self.submit(group))
 
-    async def _one(self, live: Live, group: Group) -> GroupResult:
+    async def _one(self, live: Live, group: Group) -> ScoredGroup:
         batch = self._open
         if batch is None or batch.live is not live:
             batch = self._open = _Batch(live, Deadline.after(self.deadline_s))

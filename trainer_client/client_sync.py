@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from trainer_client.answers import ScoredGroup
 from trainer_client.batching import GroupLike
 from trainer_client.client import VerifierClient, one_group
 from trainer_client.client_metrics import ClientMetrics
 from trainer_client.client_preflight import Preflight
 from trainer_client.client_progress import ProgressCallback
-from verifier_protocol import GroupResult, VerifierSpec
+from verifier_protocol import VerifierSpec
 
 
 class SyncVerifierClient:
@@ -30,7 +31,7 @@ class SyncVerifierClient:
         *,
         deadline_s: float | None = None,
         progress: bool | ProgressCallback = False,
-    ) -> list[GroupResult]:
+    ) -> list[ScoredGroup]:
         """See VerifierClient.score. Interrupting it (Ctrl-C) cancels the requests."""
         future = self.client.submit(groups, deadline_s=deadline_s, progress=progress)
         try:
@@ -46,7 +47,7 @@ class SyncVerifierClient:
         *,
         gold: str | None = None,
         deadline_s: float | None = None,
-    ) -> GroupResult:
+    ) -> ScoredGroup:
         """See VerifierClient.score_completions."""
         (result,) = self.score([one_group(completions, verifiers, gold)], deadline_s=deadline_s)
         return result

@@ -19,8 +19,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from trainer_client.answers import ScoredGroup
 from trainer_client.client_errors import RequestRefused
-from verifier_protocol import GroupResult, ScoredVerdict, Verdict, VerifierSpec
+from verifier_protocol import ScoredVerdict, Verdict, VerifierSpec
 
 GOLD_COLUMNS = ("gold", "answer", "solution", "ground_truth", "final_answer")
 ANSWER_KINDS = ("math", "code")
@@ -291,16 +292,16 @@ def _rowwise(prompts: Sequence[Any] | None, count: int, columns: Mapping[str, An
     return {name: values for name, values in lists.items() if len(values) == count}
 
 
-def flat_rewards(results: Iterable[GroupResult]) -> list[float | None]:
+def flat_rewards(results: Iterable[ScoredGroup]) -> list[float | None]:
     return [reward for result in results for reward in result.rewards]
 
 
-def flat_verdicts(results: Iterable[GroupResult]) -> list[list[Verdict]]:
+def flat_verdicts(results: Iterable[ScoredGroup]) -> list[list[Verdict]]:
     return [row for result in results for row in result.verdicts]
 
 
 def component_rewards(
-    results: Iterable[GroupResult], weights: Iterable[Sequence[float]], kinds: frozenset[str], *, others: bool
+    results: Iterable[ScoredGroup], weights: Iterable[Sequence[float]], kinds: frozenset[str], *, others: bool
 ) -> list[float | None]:
     """The part of each reward that verifiers of these kinds (or all others) give; None if any part is unscored.
 

@@ -23,12 +23,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from trainer_client.answers import ScoredGroup
 from trainer_client.client import VerifierClient
 from trainer_client.client_errors import VerificationAborted
 from trainer_client.rewards import ANSWER_KINDS, RewardRecipe, Template, component_rewards, flat_rewards, rows_to_groups
 from trainer_client.trl_reward_agreement import sum_over_ranks
 from trainer_client.trl_reward_metrics import BatchReport, describe_batch
-from verifier_protocol import GroupResult
 
 log = logging.getLogger(__name__)
 
@@ -214,11 +214,11 @@ def _kind(spec: Any) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-async def _results(plan: RewardPlan, completions: Sequence[Any], groups: list[dict[str, Any]]) -> list[GroupResult]:
+async def _results(plan: RewardPlan, completions: Sequence[Any], groups: list[dict[str, Any]]) -> list[ScoredGroup]:
     if not groups:
         return []
 
-    def start() -> Future[list[GroupResult]]:
+    def start() -> Future[list[ScoredGroup]]:
         return plan.client.submit(groups, deadline_s=plan.deadline_s)
 
     if plan.shared is None:

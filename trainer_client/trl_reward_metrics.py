@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trainer_client.answers import ScoredGroup
 from trainer_client.rewards import flat_verdicts
-from verifier_protocol import GroupResult, ScoredVerdict, UnscoredReason, UnscoredVerdict, Verdict
+from verifier_protocol import ScoredVerdict, UnscoredReason, UnscoredVerdict, Verdict
 
 PREFIX = "verifier"
 
@@ -17,7 +18,7 @@ PREFIX = "verifier"
 class BatchReport:
     """`completions = failed + bad_tasks + scored`; `outcomes` has one short text per completion."""
 
-    results: list[GroupResult]
+    results: list[ScoredGroup]
     weights: list[list[float]]
     completions: int
     failed: int
@@ -28,7 +29,7 @@ class BatchReport:
     outcomes: list[str]
 
 
-def describe_batch(groups: Sequence[dict[str, Any]], results: list[GroupResult], seconds: float) -> BatchReport:
+def describe_batch(groups: Sequence[dict[str, Any]], results: list[ScoredGroup], seconds: float) -> BatchReport:
     rows = flat_verdicts(results)
     failures = [bad for row in rows if (bad := _failure(row)) is not None]
     bad_tasks = [verdict for verdict in failures if verdict.reason is UnscoredReason.BAD_TASK]
@@ -54,7 +55,7 @@ def _failure(row: Sequence[Verdict]) -> UnscoredVerdict | None:
 
 
 def _metrics(
-    results: Sequence[GroupResult], rows: Sequence[Sequence[Verdict]], failed: int, bad_tasks: int, seconds: float
+    results: Sequence[ScoredGroup], rows: Sequence[Sequence[Verdict]], failed: int, bad_tasks: int, seconds: float
 ) -> dict[str, float]:
     if not rows:
         return {}

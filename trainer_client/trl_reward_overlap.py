@@ -22,11 +22,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from trainer_client.answers import ScoredGroup
 from trainer_client.client import VerifierClient
 from trainer_client.client_coalesce import Coalescer
 from trainer_client.rewards import RewardRecipe, message_text
 from trainer_client.trl_reward import DEADLINE_S, RewardPlan
-from verifier_protocol import GroupResult
 
 
 class OverlappedScorer:
@@ -36,7 +36,7 @@ class OverlappedScorer:
         self._recipe = recipe
         self._coalescer = Coalescer(client, deadline_s=deadline_s)
         self._lock = threading.Lock()
-        self._futures: list[Future[GroupResult]] = []
+        self._futures: list[Future[ScoredGroup]] = []
 
     @classmethod
     def of(cls, reward_function: Callable[..., Any]) -> OverlappedScorer:
@@ -77,7 +77,7 @@ class OverlappedScorer:
         """The same for a caller without an event loop, as TRL's rollout_func is."""
         return [future.result().rewards[0] for future in self._take()]
 
-    def _take(self) -> list[Future[GroupResult]]:
+    def _take(self) -> list[Future[ScoredGroup]]:
         with self._lock:
             taken, self._futures = self._futures, []
         return taken

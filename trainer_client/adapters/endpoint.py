@@ -18,11 +18,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trainer_client.answers import ScoredGroup
 from trainer_client.client import VerifierClient
 from trainer_client.client_coalesce import Coalescer
 from trainer_client.client_errors import VerificationAborted
 from trainer_client.rewards import RewardRecipe, Template, label_row, message_text
-from verifier_protocol import GroupResult, UnscoredVerdict
+from verifier_protocol import UnscoredVerdict
 
 URL_VARIABLE = "VERIFIER_CLIENT_URL"
 VERIFIERS_VARIABLE = "VERIFIER_CLIENT_VERIFIERS"
@@ -88,7 +89,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def why_unscored(result: GroupResult, row: int = 0) -> str:
+def why_unscored(result: ScoredGroup, row: int = 0) -> str:
     """The first reason why a completion has no reward."""
     for verdict in result.verdicts[row]:
         if isinstance(verdict, UnscoredVerdict):

@@ -15,7 +15,7 @@ import os
 from typing import Any
 
 from trainer_client.adapters.endpoint import Endpoint, endpoint, unscored_error, why_unscored
-from verifier_protocol import GroupResult
+from trainer_client.answers import ScoredGroup
 
 UNSCORED_VARIABLE = "VERIFIER_CLIENT_UNSCORED"
 
@@ -56,5 +56,5 @@ def _group(at: Endpoint, sample: Any) -> dict[str, Any]:
     return at.group([sample.response], sample.label, metadata)
 
 
-def _first_reason(results: list[GroupResult]) -> str:
+def _first_reason(results: list[ScoredGroup]) -> str:
     return next((why_unscored(result) for result in results if result.rewards[0] is None), "no verdict")

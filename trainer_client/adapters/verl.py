@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainer_client.adapters.endpoint import Endpoint, Verifiers, endpoint, unscored_error, why_unscored
-from verifier_protocol import GroupResult, ScoredVerdict
+from trainer_client.answers import ScoredGroup
+from verifier_protocol import ScoredVerdict
 
 Sample = dict[str, float]
 
@@ -109,7 +110,7 @@ class VerifierRewardManager:
         return {"reward_score": sample["score"], "reward_extra_info": sample}
 
 
-def _sample(result: GroupResult, row: int, unscored_score: float | None) -> Sample:
+def _sample(result: ScoredGroup, row: int, unscored_score: float | None) -> Sample:
     reward = result.rewards[row]
     if reward is None:
         if unscored_score is None:

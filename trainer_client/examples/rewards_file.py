@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from trainer_client.answers import ScoredGroup
 from trainer_client.client_errors import VerifierClientError
 from trainer_client.client_sync import SyncVerifierClient
-from verifier_protocol import GroupResult
 
 DEADLINE_S = 3600.0
 Labels = list[bool | None]
@@ -61,7 +61,7 @@ def kinds_of(groups: list[dict[str, Any]]) -> set[str]:
     return {spec["kind"] for group in groups for spec in group["verifiers"] if isinstance(spec, dict) and "kind" in spec}
 
 
-def summary(results: Iterable[GroupResult], labels: Iterable[Labels]) -> str:
+def summary(results: Iterable[ScoredGroup], labels: Iterable[Labels]) -> str:
     rewards: list[float | None] = []
     passed: list[bool] = []
     agreed: list[bool] = []

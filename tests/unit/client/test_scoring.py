@@ -6,8 +6,9 @@ import math
 
 import pytest
 
+from trainer_client.answers import ScoredGroup
 from trainer_client.client_errors import RequestRefused
-from verifier_protocol import Group, GroupResult, MathSpec, ScoredVerdict
+from verifier_protocol import Group, MathSpec, ScoredVerdict
 
 
 async def test_every_group_and_completion_gets_its_own_result_in_the_order_given(make_client, group):
@@ -28,7 +29,7 @@ async def test_statistics_are_those_of_the_rewards_with_population_deviation(mak
 async def test_groups_may_be_models_or_mappings(make_client):
     model = Group(completions=["42"], verifiers=[MathSpec(kind="math", gold="42")])
     (result,) = await make_client().score([model])
-    assert isinstance(result, GroupResult)
+    assert isinstance(result, ScoredGroup)
     assert result.rewards == [1.0]
 
 

@@ -115,7 +115,7 @@ def test_a_start_learns_whether_its_runtime_is_gvisor(monkeypatch: pytest.Monkey
 def test_runc_holds_the_program_by_its_cgroup_and_gvisor_leaves_that_to_the_runner() -> None:
     plain = _create_arguments(template("runc"), {}, gvisor=False)
     assert json.loads(plain["command"][0])["cgroup"] is True
-    assert plain["mem_limit"] == "560m"
+    assert plain["mem_limit"] == f"{512 + docker_backend.RUNNER_MEMORY_MB}m"
     inside = _create_arguments(template("runsc"), {}, gvisor=True)
     assert json.loads(inside["command"][0])["cgroup"] is False
     assert int(inside["mem_limit"].removesuffix("m")) >= 1024 + 2 * 64 + docker_backend.GVISOR_MEMORY_MB
