@@ -111,3 +111,35 @@ async def test_a_later_standard_has_the_same_driver(verifier: CodeVerifier) -> N
 async def test_any_number_of_arguments_may_come_as_an_array(verifier: CodeVerifier, language: str, source: str) -> None:
     scenario = Scenario([([[1, 2]], 3), ([[]], 0), ([5], 5), ([1, 2, 4], 7), ([], 0)])
     assert (await verdict(verifier, language, source, scenario)).score == 1.0
+
+
+GENERIC = {
+    "cpp": "template <class T> std::vector<T> f(std::vector<T> v) { std::sort(v.begin(), v.end()); return v; }",
+    "java": "static <T extends Comparable<T>> List<T> f(List<T> v) { Collections.sort(v); return v; }",
+    "go": "func f[T int | float64 | string](v []T) []T { sort.Slice(v, func(i, j int) bool { return v[i] < v[j] }); return v }",
+    "rust": "fn f<T: PartialOrd>(mut v: Vec<T>) -> Vec<T> { v.sort_by(|a, b| a.partial_cmp(b).unwrap()); v }",
+    "typescript": "function f<T>(v: T[]): T[] { return v.sort((a, b) => (a < b ? -1 : 1)); }",
+}
+
+
+@pytest.mark.parametrize("language", GENERIC)
+@pytest.mark.parametrize("values", [[3, 1, 2], ["b", "ä", "a"], [0.5, 2.25, -1.0]], ids=["numbers", "texts", "fractions"])
+async def test_an_entry_point_of_any_type_gets_that_of_the_cases(
+    verifier: CodeVerifier, language: str, values: list[Any]
+) -> None:
+    scenario = Scenario([([values], sorted(values)), ([[]], [])])
+    assert (await verdict(verifier, language, GENERIC[language], scenario)).score == 1.0
+    wrong = Scenario([([values], sorted(values, reverse=True))])
+    assert (await verdict(verifier, language, GENERIC[language], wrong)).outcome is Outcome.INCORRECT
+
+
+async def test_overloads_are_told_apart_by_the_number_of_arguments_and_the_cases_types(verifier: CodeVerifier) -> None:
+    source = "int f(int a) { return a; }\nint f(int a, int b) { return a + b; }\nstd::string f(std::string a) { return a + a; }"
+    assert (await verdict(verifier, "cpp", source, Scenario([([1], 1), ([1, 2], 3)]))).score == 1.0
+    assert (await verdict(verifier, "cpp", source, Scenario([(["x"], "xx")]))).score == 1.0
+
+
+async def test_a_set_is_an_array_in_the_order_of_insertion(verifier: CodeVerifier) -> None:
+    source = "function f(v) { return new Set(v); }"
+    assert (await verdict(verifier, "javascript", source, Scenario([([[3, 1, 3]], [3, 1])]))).score == 1.0
+    assert (await verdict(verifier, "javascript", source, Scenario([([[3, 1, 3]], [1, 3])]))).score == 0.0
