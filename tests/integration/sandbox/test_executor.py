@@ -97,7 +97,7 @@ async def test_a_client_that_leaves_stops_its_program(backend: RemoteBackend, pa
     other = RemoteBackend(path)
     running = other.run(Program("python", "import time\ntime.sleep(60)"), limits(wall_time_s=60.0))
     execution = await running.__aenter__()
-    execution._exchange._link.close()
+    execution._exchange.link.close()
     async with asyncio.timeout(20):
         await expect_output(backend, "print('free')", b"free\n")
     await running.__aexit__(None, None, None)
