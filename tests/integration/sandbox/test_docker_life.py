@@ -191,3 +191,19 @@ async def test_an_image_name_that_moves_on_does_not_change_the_running_pools_con
             for tag in image.tags:
                 if tag.startswith(f"{name}:"):
                     engine.images.remove(tag)
+
+
+def large_pages_can_be_had() -> bool:
+    setting = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    release = tuple(int(part) for part in os.uname().release.split(".")[:2])
+    return os.uname().machine == "x86_64" and release >= (6, 1) and setting.exists() and "[never]" not in setting.read_text()
+
+
+@pytest.mark.skipif(not large_pages_can_be_had(), reason="this kernel brings no pages together on request")
+async def test_a_program_finds_the_interpreters_code_on_large_pages(backend: DockerBackend) -> None:
+    source = """
+for line in open("/proc/self/smaps_rollup"):
+    if line.startswith("AnonHugePages:"):
+        print(int(line.split()[1]) >= 2048)
+"""
+    await expect_output(backend, source, b"True\n")
