@@ -19,6 +19,7 @@ import itertools
 import random
 import statistics
 import time
+from collections.abc import Awaitable
 
 from verifier_service.sandbox.contract import Limits, Program, SandboxBackend
 from verifier_service.sandbox.pooled import PooledBackend
@@ -71,26 +72,29 @@ async def arriving(backend: PooledBackend, runs: int, rate: float) -> list[float
     return await asyncio.gather(*tasks)
 
 
+async def show(backend: PooledBackend, how: str, measured: Awaitable[list[float]]) -> None:
+    """Print what these runs took, and how often a slot was thrown away meanwhile."""
+    before = backend.stats().recycles["worn"]
+    values = sorted(await measured)
+    recycles = backend.stats().recycles["worn"] - before
+    median, p99 = statistics.median(values), values[int(len(values) * 0.99)]
+    print(
+        f"  {how} ({recycles} times): median {median:.2f} ms, p99 {p99:.2f} ms, {p99 / median:.2f} times;"
+        f" slowest {values[-1]:.1f} ms",
+        flush=True,
+    )
+
+
 async def recycling(arguments: argparse.Namespace) -> None:
     for recycle_after in (NEVER, arguments.recycle_after):
+        how = "not recycled" if recycle_after == NEVER else f"recycled every {recycle_after}"
         backend = make(arguments, recycle_after)
         await backend.start()
         try:
             await latencies(backend, 50, arguments.slots)
-            for load in ("one after another", f"{arguments.rate:.0f} a second"):
-                before = backend.stats().recycles["worn"]
-                if load == "one after another":
-                    values = sorted(await latencies(backend, arguments.runs, arguments.slots))
-                else:
-                    values = sorted(await arriving(backend, arguments.runs // 2, arguments.rate))
-                recycles = backend.stats().recycles["worn"] - before
-                median, p99 = statistics.median(values), values[int(len(values) * 0.99)]
-                how = "not recycled" if recycle_after == NEVER else f"recycled every {recycle_after} ({recycles} times)"
-                print(
-                    f"  {load}, {how}: median {median:.2f} ms, p99 {p99:.2f} ms, {p99 / median:.2f} times;"
-                    f" slowest {values[-1]:.1f} ms",
-                    flush=True,
-                )
+            await show(backend, f"one after another, {how}", latencies(backend, arguments.runs, arguments.slots))
+            paced = arriving(backend, arguments.runs // 2, arguments.rate)
+            await show(backend, f"{arguments.rate:.0f} a second, {how}", paced)
         finally:
             await backend.aclose()
 

@@ -31,7 +31,6 @@ from verifier_service.sandbox.runner import wire
 from verifier_service.sandbox.runner.languages import LANGUAGES
 
 FIT_STEP_MB = 8
-MOST_WARMED = 3  # pairs of harnesses that a new slot loads ahead
 MOST_AHEAD_BYTES = 1 << 15  # of a program that waits at a slot, in the memory of its runner and in the pipe to it
 FINISH_S = 20.0  # the runner kills and proves within 10 s, or says that it can't
 
@@ -99,7 +98,7 @@ class PooledBackend:
         with suppress(SandboxFault):
             if self._numpy:
                 slot.link.post(wire.frame(wire.NUMPY))
-            for harnesses in list(self._harnesses.values())[-MOST_WARMED:]:
+            for harnesses in list(self._harnesses.values())[-wire.KEPT_PAIRS :]:
                 teach(slot.link, wire.WARM, harnesses)
 
     async def start(self) -> None:

@@ -15,6 +15,7 @@ VERSION = 1
 HEADER = struct.Struct(">IB")
 MAX_BODY = 160 << 20  # the largest output of one case and change
 MAX_PROGRAM_BYTES = 64 << 20  # source, files and inputs of one program together
+KEPT_PAIRS = 2  # of harnesses, that a slot keeps loaded; so a slot at rest stays below 80 MB
 
 HELLO = ord("H")  # runner → host, once: versions and what the runner found
 RUN = ord("R")  # host → runner: a program and its cases

@@ -202,16 +202,12 @@ def serve_first(entries: Entries) -> None:
     except PermissionError:
         pass  # a namespace with one uid has one group, too
     _import_prelude()
-    _enlarge_code()
-    warm.settle()
-    control.send(b"R")
-    loop(control, entries[b"p"](b""), entries)
-
-
-def _enlarge_code() -> None:
     from . import pages  # not above: it needs ctypes, which the runner never loads
 
     pages.enlarge_code()
+    warm.settle()
+    control.send(b"R")
+    loop(control, entries[b"p"](b""), entries)
 
 
 def _import_prelude() -> None:

@@ -6,11 +6,11 @@ import _socket
 import os
 import struct
 
+from . import wire
 from .child import SELF, Child, Code, Zygote, ZygoteDied, receive
 from .watch import Broken
 from .zygote import pack_message, pack_work, send_order, start_first
 
-MOST_HARNESSES = 4  # two pairs, so that a slot at rest stays below 80 MB
 # Large modules are loaded ahead only for programs and tests that speak of them: each run pays for what its zygote has.
 MORE_WORDS = (b"async", b"mock")
 MORE_MODULES = "asyncio unittest.mock"
@@ -81,7 +81,7 @@ class Zygotes:
                 raise Broken("a harness that was never sent")
             parent = self.base(numpy)
             self._drop_ready(parent)
-            while len(self.harnesses) >= MOST_HARNESSES:
+            while len(self.harnesses) >= 2 * wire.KEPT_PAIRS:
                 self._forget_oldest()
             zygote = self.fork_zygote(parent, letter, pack_work(source, MORE_MODULES if more else ""))
             answer = receive(zygote.control)

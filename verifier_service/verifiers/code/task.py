@@ -60,8 +60,7 @@ def make_task(spec: CodeSpec, limits: Limits, checker_limits: Limits) -> CodeTas
     if isinstance(tests, AssertTests):
         if not tests.code.strip():
             raise TaskFault("the task has no tests: tests.code is blank")
-        if tests.entry_point in RESERVED["python"]:
-            raise TaskFault(f"tests.entry_point is {tests.entry_point}, which no function of python can be called")
+        _check_entry_point(tests.entry_point, "python")
         return CodeTask(spec, limits)
     if not tests.cases:
         raise TaskFault("the task has no tests: tests.cases is empty")
@@ -90,9 +89,13 @@ def vacuous_tests(tests: StdinTests) -> int:
     return sum(not case.expected_stdout.strip() for case in tests.cases)
 
 
+def _check_entry_point(entry_point: str | None, language: str) -> None:
+    if entry_point in RESERVED.get(language, ()):
+        raise TaskFault(f"tests.entry_point is {entry_point}, which no function of {language} can be called")
+
+
 def _check_function(tests: FunctionTests, language: str) -> None:
-    if tests.entry_point in RESERVED.get(language, ()):
-        raise TaskFault(f"tests.entry_point is {tests.entry_point}, which no function of {language} can be called")
+    _check_entry_point(tests.entry_point, language)
     if tests.inplace_arg is None:
         return
     for number, case in enumerate(tests.cases, start=1):

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from verifier_service.verifiers.code.drivers.shapes import Shapes, in_cpp, in_go, in_rust
+from verifier_service.verifiers.code.drivers.shapes import Shapes, in_cpp, in_go, in_rust, types_of
 from verifier_service.verifiers.code.drivers.text import at_top, parentheses, skeleton
 
 NODES = ("ListNode", "TreeNode")
@@ -252,8 +252,8 @@ def _go_instance(bare: str, entry: str, bracket: int, shapes: Shapes) -> str:
     """A function that calls a generic one with the types that the arguments have by themselves; '' where that can't be."""
     _, end = parentheses(bare, bracket)
     opening = bare.find("(", end)
-    types = [in_go(shape) for shape in shapes[0]] if len(shapes) == 1 else [None]
-    if opening < 0 or None in types:
+    types = types_of(shapes, in_go)
+    if opening < 0 or types is None:
         return ""
     _, close = parentheses(bare, opening)
     results = bare[close + 1 : bare.find("{", close)].strip()
@@ -324,8 +324,8 @@ def _rust_instance(bare: str, callee: str, opening: int, shapes: Shapes) -> str:
     """A closure that calls a generic function with the types that the arguments have by themselves; '' where that can't be."""
     parts, _ = parentheses(bare, opening)
     kinds = [part.partition(":")[2].strip() for part in parts if part.strip()]
-    types = [in_rust(shape) for shape in shapes[0]] if len(shapes) == 1 else [None]
-    if None in types or len(kinds) != len(types) or any(kind.startswith("&mut") for kind in kinds):
+    types = types_of(shapes, in_rust)
+    if types is None or len(kinds) != len(types) or any(kind.startswith("&mut") for kind in kinds):
         return ""
     taken = ", ".join(f"verifier_a{place}: {kind}" for place, kind in enumerate(types))
     given = ", ".join(f"{'&' if kind.startswith('&') else ''}verifier_a{place}" for place, kind in enumerate(kinds))

@@ -6,7 +6,7 @@ the values of all cases have nothing in common or can't be told (null, integers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 Shape = str | None
@@ -47,6 +47,14 @@ def _shape(values: list[Any], depth: int = 0) -> Shape:
         inner = _shape([item for value in values for item in value.values()], depth + 1)
         return None if inner is None else "{" + inner
     return None
+
+
+def types_of(shapes: Shapes, written: Callable[[Shape], str | None]) -> list[str] | None:
+    """The arguments' types, where all cases have as many and each of them can be told."""
+    if len(shapes) != 1:
+        return None
+    types = [one for shape in shapes[0] if (one := written(shape)) is not None]
+    return types if len(types) == len(shapes[0]) else None
 
 
 def in_cpp(shape: Shape) -> str | None:
