@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import docker.errors
 import requests.exceptions
@@ -43,6 +43,7 @@ RUNNER_TASKS = 24
 GVISOR_MEMORY_MB = 256  # gVisor's own kernel, and what a program takes between two looks at it
 GVISOR_TASKS = 64  # on the host, of each task inside that is allowed: seen under fork bombs, and it dies for want of one
 CAPABILITIES = ["SETUID", "SETGID", "CHOWN", "KILL", "DAC_OVERRIDE", "FOWNER"]
+_Made = TypeVar("_Made")
 _TROUBLE = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 
 
@@ -273,10 +274,10 @@ class DockerSlots:
     async def _attached(self) -> DockerSlot:
         arguments = _create_arguments(self.template, owner_labels(self.instance), self.gvisor)
         arguments["image"] = self._image_id or self.template.image
-        container = await self._created(arguments)
+        container = await _made(lambda: self._create(arguments), undo=_remove)
         link = RunnerLink(demux=True)
         try:
-            sock = await asyncio.to_thread(_attach, self.client(), container.id)
+            sock = await _made(lambda: _attach(self.client(), container.id), undo=socket.socket.close)
             await asyncio.get_running_loop().create_unix_connection(lambda: link, sock=sock)
             await asyncio.to_thread(container.start)
         except BaseException:
@@ -284,16 +285,6 @@ class DockerSlots:
             await asyncio.shield(asyncio.to_thread(_remove, container))
             raise
         return DockerSlot(container, link, self.template.memory_mb, movable=not self.gvisor)
-
-    async def _created(self, arguments: dict[str, Any]) -> Any:
-        """A new container. A thread can't be cancelled: what it made after all is removed before the cancellation goes on."""
-        creating = asyncio.ensure_future(asyncio.to_thread(self._create, arguments))
-        try:
-            return await asyncio.shield(creating)
-        except asyncio.CancelledError:
-            with suppress(*_TROUBLE):
-                await asyncio.to_thread(_remove, await creating)
-            raise
 
     def _create(self, arguments: dict[str, Any]) -> Any:
         return self.client().containers.create(**arguments)
@@ -314,6 +305,19 @@ class DockerSlots:
         if self._client is not None:
             self._client.close()
             self._client = None
+
+
+async def _made(make: Callable[[], _Made], *, undo: Callable[[_Made], None]) -> _Made:
+    """What a blocking call makes. A thread can't be cancelled: what it made after all is undone before the cancellation
+    goes on."""
+    making = asyncio.ensure_future(asyncio.to_thread(make))
+    try:
+        return await asyncio.shield(making)
+    except asyncio.CancelledError:
+        with suppress(*_TROUBLE):
+            made = await making
+            await asyncio.to_thread(undo, made)
+        raise
 
 
 def _attach(client: docker.DockerClient, container_id: str) -> socket.socket:

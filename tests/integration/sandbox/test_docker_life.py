@@ -8,6 +8,7 @@ import secrets
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -56,6 +57,37 @@ async def test_closing_leaves_no_container(backend: DockerBackend, engine: docke
     await backend.aclose()
     await backend.aclose()
     assert containers_of(engine, instance_of(backend)) == []
+
+
+@pytest.mark.parametrize("step", ["_create", "_attach"])
+async def test_a_start_that_is_cancelled_leaves_neither_container_nor_connection(
+    backend: DockerBackend, engine: docker.DockerClient, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    maker = backend._maker
+    under_way, going_on = threading.Event(), threading.Event()
+    made: list[Any] = []
+    containers: list[str] = []
+    owner: Any = docker_backend if step == "_attach" else maker
+    call = getattr(owner, step)
+
+    def slowly(*arguments: Any) -> Any:
+        made.append(call(*arguments))
+        containers.append(arguments[1] if step == "_attach" else made[0].id)
+        under_way.set()
+        going_on.wait(20)
+        return made[0]
+
+    monkeypatch.setattr(owner, step, slowly)
+    making = asyncio.ensure_future(maker.make())
+    await asyncio.to_thread(under_way.wait, 20)
+    making.cancel()
+    await asyncio.sleep(0)
+    going_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await making
+    assert containers[0] not in {container.id for container in containers_of(engine, instance_of(backend))}
+    if step == "_attach":
+        assert made[0].fileno() == -1
 
 
 async def test_a_container_killed_while_it_runs_is_a_fault_and_the_next_program_runs(
