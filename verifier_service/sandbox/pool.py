@@ -4,9 +4,10 @@
 cannot be made is tried again with growing pauses, for as long as the pool lives: an engine that comes back is used
 again without a restart. While none can be made, callers are told at once rather than made to wait.
 
-Whoever waits longest may be sent ahead to a busy slot, so that its program begins there as soon as the other has ended, and
-not only after the host has heard of that. It owns nothing before its turn: a slot that is thrown away instead, or takes
-too long, gives it back to the queue.
+Who waits longest may be sent ahead to busy slots, so that a program begins there as soon as the other has ended, and not
+only after the host has heard of that; several behind one another where programs take a millisecond, so that one answer
+tells of several. They own nothing before their turn: a slot that is thrown away instead, or takes too long, gives them
+back to the queue.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from verifier_service.sandbox.link import RunnerLink
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 15.0
 UNFITTED = -1  # the memory of a slot that must be fitted before the next program
-AHEAD_S = 0.02  # after so long behind another program, one that was sent ahead is free for any slot again
+AHEAD_S = 0.02  # after so long behind one program, those that were sent ahead are free for any slot again
+MOST_AHEAD = 4  # behind one program
+AHEAD_WORTH_S = 0.024  # and no more than what is done in this time, as programs have lately gone
 
 
 class Slot(Protocol):
@@ -111,12 +114,6 @@ class Waiter:
     turn: asyncio.Future[Lease]
     memory_mb: int
     ahead: Ahead | None
-    patience: asyncio.TimerHandle | None = None
-
-    def stop_timer(self) -> None:
-        if self.patience is not None:
-            self.patience.cancel()
-            self.patience = None
 
 
 @dataclass(eq=False)
@@ -126,7 +123,9 @@ class Lease:
     slot: Slot
     uses: int = 0
     begun: bool = False  # the program of whoever has it was sent
-    follower: Waiter | None = None  # sent ahead, behind that program
+    followers: deque[Waiter] = field(default_factory=deque)  # sent ahead, behind that program, one behind another
+    since: float = 0.0  # that program began, or the one before it has ended
+    patience: asyncio.TimerHandle | None = None  # of the followers
 
 
 class Pool:
@@ -154,6 +153,7 @@ class Pool:
         self._making: set[asyncio.Task[None]] = set()
         self._removing: set[asyncio.Task[None]] = set()
         self._starting = 0
+        self._pace_s = AHEAD_WORTH_S  # what a program takes, lately
         self._closed = False
         self.stats = PoolStats()
         self.warm: Callable[[Slot], None] = lambda _: None  # told of each slot made, before it is lent
@@ -185,7 +185,7 @@ class Pool:
         self.stats.busy = len(self._busy)
         self.stats.idle = len(self._idle)
         self.stats.starting = self._starting
-        self.stats.waiting = len(self._waiters) + sum(lease.follower is not None for lease in self._busy)
+        self.stats.waiting = len(self._waiters) + sum(len(lease.followers) for lease in self._busy)
         return self.stats
 
     def _tell(self) -> None:
@@ -236,8 +236,9 @@ class Pool:
             self._waiters.remove(waiter)
         else:
             for lease in self._busy:
-                if lease.follower is waiter:
+                if waiter in lease.followers:
                     self._unpost(lease)
+            self._match()
 
     def _hand_back(self, lease: Lease) -> None:
         """A slot that was lent to someone who no longer wants it; gone, if that one's program already runs there."""
@@ -252,14 +253,16 @@ class Pool:
         """Give a slot back; `discard` says why it must be thrown away, if it must."""
         lease.uses += 1
         self.stats.runs += 1
+        if lease.begun:
+            self._pace_s += (time.monotonic() - lease.since - self._pace_s) / 8
         if not discard and lease.uses >= self._recycle_after:
             discard = "worn"
         if not discard and not lease.slot.link.alive:
             discard = "died"
+        if not discard and lease.followers and lease.followers[0].turn.done():
+            discard = "abandoned"  # that one's program runs there already
         if discard or self._closed or not self._pass_on(lease):
-            follower = self._unpost(lease)
-            if follower is not None and not follower.turn.done():
-                self._waiters.appendleft(follower)
+            self._unpost(lease)
             lease.begun = False
             self._busy.discard(lease)
             if discard or self._closed:
@@ -272,51 +275,73 @@ class Pool:
     # --- sending ahead
 
     def begun(self, lease: Lease) -> None:
-        """To be told when a lease's program was sent: from then on another may be sent behind it."""
+        """To be told when a lease's program was sent: from then on others may be sent behind it."""
         lease.begun = True
+        lease.since = time.monotonic()
         self._post_ahead()
 
     def _post_ahead(self) -> None:
-        """Send those who wait longest to slots that are fitted to them, one behind each program."""
-        for lease in self._busy if self._waiters else ():
-            if lease.follower is not None or not lease.begun or not lease.slot.link.alive:
-                continue
-            waiter = self._waiters[0]
-            fits = lease.slot.memory_mb in (0, waiter.memory_mb)
-            if waiter.ahead is None or not fits or lease.uses + 1 >= self._recycle_after:
-                continue
-            self._waiters.popleft()
-            lease.follower = waiter
-            waiter.ahead.post(lease.slot)
-            waiter.patience = asyncio.get_running_loop().call_later(AHEAD_S, self._lose_patience, lease, waiter)
-            if not self._waiters:
-                break
+        """Send those who wait longest to slots that are fitted to them, behind as few others as can be."""
+        most = max(1, min(MOST_AHEAD, int(AHEAD_WORTH_S / self._pace_s))) if self._waiters else 0
+        for depth in range(most):
+            for lease in self._busy:
+                if not self._waiters:
+                    return
+                if len(lease.followers) == depth and self._may_follow(lease, self._waiters[0]):
+                    self._post(lease, self._waiters.popleft())
+
+    def _may_follow(self, lease: Lease, waiter: Waiter) -> bool:
+        return (
+            waiter.ahead is not None
+            and lease.begun
+            and lease.slot.link.alive
+            and lease.slot.memory_mb in (0, waiter.memory_mb)
+            and lease.uses + 1 + len(lease.followers) < self._recycle_after
+        )
+
+    def _post(self, lease: Lease, waiter: Waiter) -> None:
+        assert waiter.ahead is not None
+        waiter.ahead.post(lease.slot)
+        lease.followers.append(waiter)
+        if lease.patience is None:
+            self._have_patience(lease)
+
+    def _have_patience(self, lease: Lease) -> None:
+        lease.patience = asyncio.get_running_loop().call_later(AHEAD_S, self._lose_patience, lease)
 
     def _pass_on(self, lease: Lease) -> bool:
-        """Lend a slot to whoever was sent to it ahead, if that one still wants it."""
-        waiter = lease.follower
-        if waiter is None or waiter.turn.done():
+        """Lend a slot to whoever was sent to it ahead, if somebody was."""
+        if not lease.followers:
             return False
-        lease.follower = None
-        waiter.stop_timer()
-        waiter.turn.set_result(lease)
+        lease.since = time.monotonic()
+        lease.followers.popleft().turn.set_result(lease)
+        self._stop_timer(lease)
+        if lease.followers:
+            self._have_patience(lease)
         return True
 
-    def _unpost(self, lease: Lease) -> Waiter | None:
-        """Take back whoever was sent behind this lease's program."""
-        waiter, lease.follower = lease.follower, None
-        if waiter is not None:
-            waiter.stop_timer()
+    @staticmethod
+    def _stop_timer(lease: Lease) -> None:
+        if lease.patience is not None:
+            lease.patience.cancel()
+            lease.patience = None
+
+    def _unpost(self, lease: Lease) -> None:
+        """Take back all who were sent behind this lease's program; those who still want a slot are the next again."""
+        self._stop_timer(lease)
+        while lease.followers:
+            waiter = lease.followers.pop()
             if waiter.ahead is not None:
                 waiter.ahead.withdraw(lease.slot)
-        return waiter
+            if not waiter.turn.done():
+                self._waiters.appendleft(waiter)
 
-    def _lose_patience(self, lease: Lease, waiter: Waiter) -> None:
-        if lease.follower is waiter:
-            self._unpost(lease)
+    def _lose_patience(self, lease: Lease) -> None:
+        followers = list(lease.followers)
+        self._unpost(lease)
+        for waiter in followers:
             waiter.ahead = None
-            self._waiters.appendleft(waiter)
-            self._match()
+        self._match()
 
     def _throw_away(self, lease: Lease, reason: str) -> None:
         self.stats.recycles[reason] += 1
@@ -387,8 +412,9 @@ class Pool:
             self._fail_all(f"no sandbox can be made: {self.stats.failure}")
 
     def _fail_all(self, why: str) -> None:
-        followers = [follower for lease in self._busy if (follower := self._unpost(lease)) is not None]
-        for waiter in (*followers, *self._waiters):
+        for lease in self._busy:
+            self._unpost(lease)
+        for waiter in self._waiters:
             if not waiter.turn.done():
                 waiter.turn.set_exception(SandboxFault(why))
         self._waiters.clear()

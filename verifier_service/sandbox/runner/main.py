@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import sys
 import traceback
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -19,81 +17,14 @@ from typing import Any
 from . import seccomp, wire
 from .cgroup import Cgroup
 from .harness import judge_entry, submission_entry
+from .host import CANCELLED, Host, Stopped, write
 from .languages import available
 from .program import program_entry
 from .slot import Slot
 from .start import LISTENER_FD
-from .watch import Stopped
 from .zygote import ENVIRONMENT, Entry, serve_first
 
 VERSIONS = "/opt/verifier/versions.json"
-
-
-CANCELLED = 0  # the kind of a frame that was taken back before its turn
-
-
-class Host:
-    """The host's end of stdin and stdout."""
-
-    def __init__(self) -> None:
-        self.buffer = bytearray()
-        self.poll = select.poll()
-        self.poll.register(0, select.POLLIN)
-        self.run_id = -1
-        self.waiting: deque[tuple[int, bytes]] = deque()  # what came during a run
-
-    def _more(self) -> None:
-        chunk = os.read(0, 1 << 16 if len(self.buffer) < 1 << 20 else 1 << 20)
-        if not chunk:
-            raise Stopped
-        self.buffer += chunk
-
-    def next(self) -> tuple[int, bytes]:
-        """The next frame; waits for it."""
-        if self.waiting:
-            return self.waiting.popleft()
-        while (frame := self._buffered()) is None:
-            self._more()
-        return frame
-
-    def _buffered(self) -> tuple[int, bytes] | None:
-        buffer = self.buffer
-        if len(buffer) < wire.HEADER.size:
-            return None
-        size, kind = wire.HEADER.unpack_from(buffer)
-        if size > wire.MAX_BODY:
-            raise wire.WireError(f"a frame of {size} bytes")
-        end = wire.HEADER.size + size
-        if len(buffer) < end:
-            return None
-        body = bytes(buffer[wire.HEADER.size : end])
-        del buffer[:end]
-        return kind, body
-
-    def wants_stop(self) -> bool:
-        """Whether the host has asked to stop the present run; reads what is there."""
-        while self.poll.poll(0):
-            self._more()
-        while (frame := self._buffered()) is not None:
-            if frame[0] != wire.STOP:
-                self.waiting.append(frame)
-            elif wire.unpack_number(frame[1]) == self.run_id:
-                return True
-            else:
-                self._cancel(frame[1])
-        return False
-
-    def _cancel(self, number: bytes) -> None:
-        """Of a run that is still to come, only the end will be."""
-        for index, (kind, body) in enumerate(self.waiting):
-            if kind in (wire.RUN, wire.JUDGE) and body[:4] == number:
-                self.waiting[index] = CANCELLED, number
-
-    @staticmethod
-    def send(data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(1, view) :]
 
 
 def _numpy_entry(setup: bytes) -> Entry:
@@ -115,7 +46,7 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
     if config["submission_uid"] == os.getuid():
         seccomp.hide_from_equals()
     uids = _mapped(config["submission_uid"]), _mapped(config["judge_uid"])
-    slot = Slot(uids, Cgroup(trusted=config["cgroup"]), listener, host.wants_stop)
+    slot = Slot(uids, Cgroup(trusted=config["cgroup"]), listener, host)
     hello = {
         "version": wire.VERSION,
         "python": sys.version.split()[0],
@@ -128,21 +59,28 @@ def _serve(config: dict[str, Any], listener: int | None) -> None:
         "versions": _versions(),
     }
     host.send(wire.frame(wire.HELLO, json.dumps(hello).encode()))
+    try:
+        _serve_runs(slot, host)
+    finally:
+        host.flush()
+
+
+def _serve_runs(slot: Slot, host: Host) -> None:
     while not slot.dead and not slot.reason:  # with a reason to go, it runs nothing that was sent ahead
         slot.zygotes.prepare()
         kind, body = host.next()
         if kind == wire.RUN:
             run = wire.unpack_run(body)
             host.run_id = run.run_id
-            slot.run(run, host.send)
+            slot.run(run)
         elif kind == wire.BUILD:
             run = wire.unpack_run(body)
             host.run_id = run.run_id
-            slot.build(run, host.send)
+            slot.build(run)
         elif kind == wire.JUDGE:
             judged = wire.unpack_judge(body)
             host.run_id = judged.run_id
-            slot.run_judged(judged, host.send)
+            slot.run_judged(judged)
         elif kind == wire.WARM:
             submission, judge, numpy = wire.unpack_warm(body)
             for letter, harness in ((b"s", submission), (b"j", judge)):
@@ -199,5 +137,5 @@ def main() -> None:
         os._exit(0)
     except BaseException:
         with suppress(OSError):
-            Host.send(wire.frame(wire.FAULT, traceback.format_exc()[-4000:].encode("utf-8", "replace")))
+            write(wire.frame(wire.FAULT, traceback.format_exc()[-4000:].encode("utf-8", "replace")))
         os._exit(1)

@@ -17,6 +17,7 @@ from . import build, ending, procs, wire
 from .box import Box, NotEmpty
 from .cgroup import GVISOR, Cgroup
 from .child import SELF, Child, Code, Zygote, ZygoteDied
+from .host import Host
 from .network import Loopback
 from .watch import GRACE_S, KILL_S, Broken, Watcher
 from .zygote import WORK, pack_work
@@ -61,7 +62,7 @@ def _never_ran(last: wire.WireTermination) -> wire.WireTermination:
 class Slot:
     """The zygotes and the box of one sandbox."""
 
-    def __init__(self, uids: tuple[int, int], cgroup: Cgroup, listener: int | None, host: Callable[[], bool]) -> None:
+    def __init__(self, uids: tuple[int, int], cgroup: Cgroup, listener: int | None, host: Host) -> None:
         self.submission_uid, self.judge_uid = uids
         self.cgroup = cgroup
         self.listener = listener
@@ -81,7 +82,7 @@ class Slot:
 
     # --- programs
 
-    def run(self, run: wire.RunBody, send: Callable[[bytes], None]) -> None:
+    def run(self, run: wire.RunBody) -> None:
         """All cases of a program, each termination sent as soon as it is known, then DONE."""
         self.reason, self.stopped = "", False
         numpy = bool(run.flags & wire.USES_NUMPY)
@@ -91,15 +92,15 @@ class Slot:
             commands, failure = self._install(run.language, run.built, run.limits)
         if failure is not None:
             for index in range(1 if run.flags & wire.STOP_ON_ERROR else len(run.stdins)):
-                send(wire.frame(wire.CASE, wire.pack_case(run.run_id, index, failure)))
-            self._done(run.run_id, b"", send)
+                self.host.send(wire.frame(wire.CASE, wire.pack_case(run.run_id, index, failure)))
+            self._done(run.run_id, b"")
             return
         held = b""
         last: wire.WireTermination | None = None
         code = Code(wanted=run.language == wire.PYTHON and len(run.stdins) > 1)
         for index, stdin in enumerate(run.stdins):
             if held:
-                send(held)
+                self.host.send(held)
             if last is not None and self.dead:
                 last = _never_ran(last)
             elif last is None or last.ending != "compile_error":
@@ -109,12 +110,12 @@ class Slot:
                 break
             held = wire.frame(wire.CASE, wire.pack_case(run.run_id, index, last))
             failed = last.ending != "exited" or last.exit_code != 0
-            if (failed and run.flags & wire.STOP_ON_ERROR) or self.host():
+            if (failed and run.flags & wire.STOP_ON_ERROR) or self.host.wants_stop():
                 break
         code.close()
-        self._done(run.run_id, held, send)
+        self._done(run.run_id, held)
 
-    def build(self, run: wire.RunBody, send: Callable[[bytes], None]) -> None:
+    def build(self, run: wire.RunBody) -> None:
         """Compile a source: BUILT with what came out or how it failed, then DONE."""
         self.reason, self.stopped = "", False
         language = build.language_of(run.language)
@@ -150,7 +151,7 @@ class Slot:
             else:
                 built = build.pack(made)
             held = wire.frame(wire.BUILT, wire.pack_number(run.run_id) + built)
-        self._done(run.run_id, held, send)
+        self._done(run.run_id, held)
 
     def _install(self, name: bytes, built: bytes, limits: wire.WireLimits) -> tuple[_Commands, wire.WireTermination | None]:
         """Lay a build into the box; the command that runs it, or how its compilation had failed."""
@@ -162,7 +163,7 @@ class Slot:
         run = build.filled(language.run, memory_mb=memory_mb)
         return _Commands([run], dict(language.environment), language.sparse, language.out_of_memory.encode()), failure
 
-    def _done(self, run_id: int, held: bytes, send: Callable[[bytes], None]) -> None:
+    def _done(self, run_id: int, held: bytes) -> None:
         try:
             self.box.uninstall()
         except NotEmpty as error:
@@ -171,7 +172,7 @@ class Slot:
             self.zygotes.grown = False
             self.resting_mb = (self.cgroup.own_memory_bytes() or 0) >> 20
         done = wire.pack_done(run_id, not self.dead, self.dead or self.reason, self.resting_mb)
-        send(held + wire.frame(wire.DONE, done))
+        self.host.send_last(held + wire.frame(wire.DONE, done))
 
     def _case(self, zygote: Zygote, run: wire.RunBody, stdin: bytes, commands: _Commands, code: Code) -> wire.WireTermination:
         child = self.zygotes.child(zygote, code)
@@ -232,7 +233,7 @@ class Slot:
 
     # --- judged programs
 
-    def run_judged(self, run: wire.JudgeBody, send: Callable[[bytes], None]) -> None:
+    def run_judged(self, run: wire.JudgeBody) -> None:
         """All payloads of a judged program, then DONE."""
         self.reason, self.stopped = "", False
         numpy = bool(run.flags & wire.USES_NUMPY)
@@ -244,25 +245,25 @@ class Slot:
             if failure is not None:
                 idle = failure._replace(ending="stopped", exit_code=-1, stderr=b"")
                 for index in range(len(run.payloads)):
-                    send(wire.frame(wire.PAIR, wire.pack_pair(run.run_id, index, failure, idle)))
-                self._done(run.run_id, b"", send)
+                    self.host.send(wire.frame(wire.PAIR, wire.pack_pair(run.run_id, index, failure, idle)))
+                self._done(run.run_id, b"")
                 return
         ends: tuple[wire.WireTermination, wire.WireTermination] | None = None
         held = b""
         for index, payload in enumerate(run.payloads):
             if held:
-                send(held)
+                self.host.send(held)
                 held = b""
             if ends is None or not self.dead:
-                ends, held = self._pair(submissions, judges, run, payload, index, send, commands)
+                ends, held = self._pair(submissions, judges, run, payload, index, commands)
             if self.stopped:
                 held = b""
                 break
             held += wire.frame(wire.PAIR, wire.pack_pair(run.run_id, index, *ends))
             failed = ends[1].ending != "exited" or ends[1].exit_code != 0
-            if (failed and run.flags & wire.STOP_ON_ERROR) or self.host():
+            if (failed and run.flags & wire.STOP_ON_ERROR) or self.host.wants_stop():
                 break
-        self._done(run.run_id, held, send)
+        self._done(run.run_id, held)
 
     def _pair(
         self,
@@ -271,7 +272,6 @@ class Slot:
         run: wire.JudgeBody,
         payload: bytes,
         index: int,
-        send: Callable[[bytes], None],
         commands: _Commands,
     ) -> tuple[tuple[wire.WireTermination, wire.WireTermination], bytes]:
         """How both ended, and the judge's last reports, which are yet to be sent."""
@@ -293,7 +293,7 @@ class Slot:
             self.listener,
             self.host,
             self.oom,
-            lambda reports: send(frames(reports)),
+            lambda reports: self.host.send(frames(reports)),
         )
         try:
             judge.give(pack_work(self.judge_uid, self._rlimits(run.judge_limits), payload), run.judge_limits, b"")

@@ -18,6 +18,7 @@ from .box import files_bytes, files_count
 from .cgroup import Cgroup
 from .child import SELF, Child, ZygoteDied
 from .harness import EMIT_HEADER
+from .host import Host
 
 QUIET_S = 0.006
 TICK_S = 0.02
@@ -31,10 +32,6 @@ class Broken(Exception):
     """The sandbox is in a state that only throwing it away mends."""
 
 
-class Stopped(Exception):
-    """The host is gone."""
-
-
 class Watcher:
     """Watches one child, or a submission and its judge."""
 
@@ -44,12 +41,12 @@ class Watcher:
         own: set[int],
         cgroup: Cgroup,
         listener: int | None,
-        host: Callable[[], bool],
+        host: Host,
         oom: int | None,
         pass_on: Callable[[list[bytes]], None] | None = None,
     ) -> None:
-        """`host` reads what the host sent and says whether it wants this run stopped; `oom` is how many OOM kills the
-        container has seen before; `pass_on` gets the judge's reports on every tick, what came since stays in `reports`."""
+        """`oom` is how many OOM kills the container has seen before; `pass_on` gets the judge's reports on every tick, what
+        came since stays in `reports`."""
         self.children = children
         self.own = own
         self.cgroup = cgroup
@@ -105,10 +102,11 @@ class Watcher:
             if quiet:
                 quiet = False
                 self._register(poll)
+                self.host.flush()
             look_at = time.monotonic() + self._tick()
 
     def _heed_host(self) -> None:
-        if self.host():
+        if self.host.wants_stop():
             self.stop = True
             for child in self.children:
                 self.kill(child, "stopped")
