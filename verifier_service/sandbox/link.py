@@ -30,6 +30,7 @@ class RunnerLink(asyncio.Protocol):
         self._record_left = 0
         self._record_stream = 0
         self._frames: deque[tuple[int, bytes]] = deque()
+        self._unsent = bytearray()
         self._held_bytes = 0
         self._waiter: asyncio.Future[None] | None = None
         self._writable = asyncio.Event()
@@ -145,6 +146,7 @@ class RunnerLink(asyncio.Protocol):
         while not self._frames:
             if self._lost is not None:
                 raise self._fault()
+            self._flush()
             self._waiter = asyncio.get_running_loop().create_future()
             try:
                 await self._waiter
@@ -168,10 +170,18 @@ class RunnerLink(asyncio.Protocol):
                 raise self._fault()
 
     def post(self, frame: bytes) -> None:
-        """Write one small frame without waiting."""
+        """Write one small frame without waiting. While there is something to read, it waits for what its reader may write
+        then: each write wakes four processes on its way."""
         if self._lost is not None or self._transport is None:
             raise self._fault()
-        self._transport.write(frame)
+        self._unsent += frame
+        if not self._frames:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._unsent and self._transport is not None:
+            self._transport.write(bytes(self._unsent))
+            self._unsent.clear()
 
     def close(self) -> None:
         self.lose("closed")
