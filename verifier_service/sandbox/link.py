@@ -18,6 +18,7 @@ from verifier_service.sandbox.runner import wire
 _RECORD = struct.Struct(">BxxxI")
 _HIGH_WATER_BYTES = 16 << 20
 _STDERR_BYTES = 8192
+_UNSENT_BYTES = 1 << 16
 
 
 class RunnerLink(asyncio.Protocol):
@@ -174,9 +175,11 @@ class RunnerLink(asyncio.Protocol):
         then: each write wakes four processes on its way."""
         if self._lost is not None or self._transport is None:
             raise self._fault()
-        self._unsent += frame
-        if not self._frames:
+        if self._frames and len(self._unsent) + len(frame) < _UNSENT_BYTES:
+            self._unsent += frame
+        else:
             self._flush()
+            self._transport.write(frame)
 
     def _flush(self) -> None:
         if self._unsent and self._transport is not None:

@@ -26,8 +26,8 @@ FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 15.0
 UNFITTED = -1  # the memory of a slot that must be fitted before the next program
 AHEAD_S = 0.02  # after so long behind one program, those that were sent ahead are free for any slot again
-MOST_AHEAD = 4  # behind one program
-AHEAD_WORTH_S = 0.024  # and no more than what is done in this time, as programs have lately gone
+MOST_AHEAD = 5  # behind one program
+AHEAD_WORTH_S = 0.012  # and no more than what is done in this time, as programs have lately gone
 
 
 class Slot(Protocol):

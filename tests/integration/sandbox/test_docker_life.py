@@ -239,3 +239,24 @@ for line in open("/proc/self/smaps_rollup"):
         print(int(line.split()[1]) >= 2048)
 """
     await expect_output(backend, source, b"True\n")
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is only one CPU")
+async def test_a_run_stays_on_one_cpu_until_it_takes_long(backend: DockerBackend) -> None:
+    cpus = len(os.sched_getaffinity(0))
+    await run(backend, "pass")  # from where the runner wakes next, it keeps what it starts there
+    await asyncio.sleep(0.1)
+    await run(backend, "pass")
+    await expect_output(backend, "import os\nprint(len(os.sched_getaffinity(0)))", b"1\n")
+    source = """
+import os, threading, time
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import os, time; time.sleep(0.4); print(len(os.sched_getaffinity(0)))"])
+seen = []
+thread = threading.Thread(target=lambda: (time.sleep(0.3), seen.append(len(os.sched_getaffinity(0)))))
+thread.start()
+thread.join()
+child.wait()
+print(len(os.sched_getaffinity(0)), seen[0])
+"""
+    await expect_output(backend, source, f"{cpus}\n{cpus} {cpus}\n".encode())

@@ -56,6 +56,52 @@ async def test_what_arrived_before_the_end_is_still_handed_out() -> None:
         await link.receive()
 
 
+class Written(asyncio.Transport):
+    """Remembers each write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[bytes] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.writes.append(bytes(data))
+
+
+def connected() -> tuple[RunnerLink, list[bytes]]:
+    link, transport = RunnerLink(demux=False), Written()
+    link.connection_made(transport)
+    return link, transport.writes
+
+
+async def test_what_is_posted_goes_out_at_once_where_nothing_is_to_be_read() -> None:
+    link, writes = connected()
+    link.post(b"1")
+    await link.send(b"2")
+    assert writes == [b"1", b"2"]
+
+
+async def test_what_is_posted_while_frames_wait_goes_out_together_once_they_are_read() -> None:
+    link, writes = connected()
+    link.data_received(wire.frame(wire.CASE) + wire.frame(wire.DONE))
+    link.post(b"1")
+    await link.receive()
+    link.post(b"2")
+    await link.receive()
+    assert writes == []
+    waiting = asyncio.create_task(link.receive())
+    await asyncio.sleep(0)
+    assert writes == [b"12"]
+    waiting.cancel()
+
+
+async def test_much_that_is_posted_does_not_wait_and_stays_in_order() -> None:
+    link, writes = connected()
+    link.data_received(wire.frame(wire.CASE))
+    link.post(b"1")
+    link.post(bytes(1 << 16))
+    assert writes == [b"1", bytes(1 << 16)]
+
+
 @pytest.mark.parametrize("data", [struct.pack(">IB", wire.MAX_BODY + 1, 67), struct.pack(">IB", 2**32 - 1, 0)])
 async def test_a_frame_over_the_bound_ends_the_link(data: bytes) -> None:
     link = RunnerLink(demux=False)

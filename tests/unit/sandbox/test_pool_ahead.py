@@ -1,4 +1,5 @@
-"""Programs sent to a slot ahead of their turn: one behind each, in the order of asking, and never lost with the slot."""
+"""Programs sent to a slot ahead of their turn: in the order of asking, several only where they are quick, and never lost
+with the slot."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import pytest
 from verifier_service.sandbox import pool as pool_module
 from verifier_service.sandbox.contract import SandboxFault, SlotWaitTimeout
 from verifier_service.sandbox.link import RunnerLink
-from verifier_service.sandbox.pool import Lease, Pool, Slot
+from verifier_service.sandbox.pool import MOST_AHEAD, Lease, Pool, Slot
 
 
 class StubSlot:
@@ -187,7 +188,7 @@ async def test_one_who_gives_up_in_the_moment_of_his_turn_takes_the_slot_with_hi
     await pool.aclose()
 
 
-async def test_a_turn_that_was_cancelled_unseen_is_not_given() -> None:
+async def test_a_turn_that_was_cancelled_unseen_is_not_given_and_the_slot_goes_with_it() -> None:
     pool, lease = await started()
     errand, next_one = Errand(), Errand()
     turns = asking(pool, errand), asking(pool, next_one)
@@ -195,9 +196,111 @@ async def test_a_turn_that_was_cancelled_unseen_is_not_given() -> None:
     turns[0].cancel()
     pool.release(lease)
     await asyncio.gather(turns[0], return_exceptions=True)
-    assert errand.withdrawn == 1
-    assert await asyncio.wait_for(turns[1], 1) is lease
+    new = await asyncio.wait_for(turns[1], 1)
+    assert new is not lease, "the program of the one who left runs there"
+    assert pool.snapshot().recycles == {"abandoned": 1}
+    pool.release(new)
+    await pool.aclose()
+
+
+async def quick(recycle_after: int = 100) -> tuple[Pool, Lease]:
+    """The same, after many programs that took no time."""
+    pool, lease = await started(recycle_after)
+    for _ in range(40):
+        pool.release(lease)
+        assert await pool.acquire(None, 256) is lease
+        pool.begun(lease)
+    return pool, lease
+
+
+async def test_quick_programs_are_sent_several_ahead_in_the_order_of_asking() -> None:
+    pool, lease = await quick()
+    errands = [Errand() for _ in range(MOST_AHEAD + 2)]
+    turns = [asking(pool, errand) for errand in errands]
+    await settle()
+    assert [errand.posted for errand in errands] == [1] * MOST_AHEAD + [0, 0]
+    for count, turn in enumerate(turns, 1):
+        pool.release(lease)
+        assert await turn is lease
+        assert sum(errand.posted for errand in errands) == min(len(errands), MOST_AHEAD + count)
+    assert not any(errand.withdrawn for errand in errands)
+    await pool.aclose()
+
+
+async def test_no_more_are_sent_ahead_than_a_slot_runs_before_it_is_recycled() -> None:
+    pool, lease = await quick(recycle_after=43)
+    errands = [Errand() for _ in range(4)]
+    turns = [asking(pool, errand) for errand in errands]
+    await settle()
+    assert [errand.posted for errand in errands] == [1, 1, 0, 0]
+    for turn in turns[:2]:
+        pool.release(lease)
+        assert await turn is lease
     pool.release(lease)
+    new = await turns[2]
+    assert new is not lease
+    pool.begun(new)
+    pool.release(new)
+    pool.release(await turns[3])
+    await pool.aclose()
+
+
+async def test_programs_are_spread_over_the_slots_that_are_sent_to() -> None:
+    pool = Pool(StubMaker(), slots=2, spares=0, recycle_after=1000)
+    await pool.start()
+    await settle()
+    leases = [await pool.acquire(None, 256), await pool.acquire(None, 256)]
+    for _ in range(40):
+        for lease in leases:
+            pool.begun(lease)
+            pool.release(lease)
+            assert await pool.acquire(None, 256) is lease
+    for lease in leases:
+        pool.begun(lease)
+    turns = [asking(pool, Errand()) for _ in range(4)]
+    await settle()
+    assert [len(lease.followers) for lease in leases] == [2, 2]
+    await pool.aclose()
+    await asyncio.gather(*turns, return_exceptions=True)
+
+
+async def test_all_who_wait_behind_a_long_program_are_free_again_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "AHEAD_S", 0.01)
+    pool, lease = await quick()
+    errands = [Errand() for _ in range(3)]
+    turns = [asking(pool, errand) for errand in errands]
+    await asyncio.sleep(0.05)
+    assert [(errand.posted, errand.withdrawn) for errand in errands] == [(1, 1)] * 3
+    for turn in turns:
+        pool.release(lease)
+        assert await turn is lease
+        assert not lease.begun
+        pool.begun(lease)
+    await pool.aclose()
+
+
+async def test_patience_is_with_one_program_not_with_all_that_are_before() -> None:
+    pool, lease = await quick()
+    errands = [Errand() for _ in range(MOST_AHEAD)]
+    turns = [asking(pool, errand) for errand in errands]
+    for turn in turns:
+        await asyncio.sleep(pool_module.AHEAD_S * 0.6)
+        pool.release(lease)
+        assert await turn is lease
+    assert not any(errand.withdrawn for errand in errands)
+    await pool.aclose()
+
+
+async def test_one_of_several_who_gives_up_costs_the_others_their_place_at_the_slot_alone() -> None:
+    pool, lease = await quick()
+    errands = [Errand() for _ in range(3)]
+    turns = [asking(pool, errands[0]), asking(pool, errands[1], deadline_s=0.005), asking(pool, errands[2])]
+    with pytest.raises(SlotWaitTimeout):
+        await turns[1]
+    assert [(errand.posted, errand.withdrawn) for errand in errands] == [(2, 1), (1, 1), (2, 1)]
+    for turn in (turns[0], turns[2]):
+        pool.release(lease)
+        assert await turn is lease
     await pool.aclose()
 
 

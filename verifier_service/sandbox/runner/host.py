@@ -10,6 +10,7 @@ from . import wire
 
 CANCELLED = 0  # the kind of a frame that was taken back before its turn
 HELD_BYTES = 1 << 16
+LEFT_AHEAD = 2  # what a slot has to do while the host hears of answers and sends more
 
 
 class Stopped(Exception):
@@ -82,7 +83,7 @@ class Host:
     def send_last(self, data: bytes) -> None:
         """The last frames of a run. They may wait for the next run's, while the host has sent enough ahead that nothing
         stands still for want of them: each write wakes four processes on its way."""
-        if len(self.waiting) > 1 and len(self._held) + len(data) < HELD_BYTES:
+        if len(self.waiting) > LEFT_AHEAD and len(self._held) + len(data) < HELD_BYTES:
             self._held += data
         else:
             self.send(data)

@@ -19,6 +19,7 @@ from .cgroup import GVISOR, Cgroup
 from .child import SELF, Child, Code, Zygote, ZygoteDied
 from .host import Host
 from .network import Loopback
+from .place import Place
 from .watch import GRACE_S, KILL_S, Broken, Watcher
 from .zygote import WORK, pack_work
 from .zygotes import Zygotes
@@ -72,6 +73,7 @@ class Slot:
         self.box = Box(self.submission_uid)
         self.box.make()
         self.loopback = Loopback()
+        self.place = Place()
         self.peak = 0
         self.oom = cgroup.oom_kills()
         self.resting_mb = 0
@@ -85,6 +87,7 @@ class Slot:
     def run(self, run: wire.RunBody) -> None:
         """All cases of a program, each termination sent as soon as it is known, then DONE."""
         self.reason, self.stopped = "", False
+        self.place.settle(self.own)
         numpy = bool(run.flags & wire.USES_NUMPY)
         commands = _Commands([], {})
         failure: wire.WireTermination | None = None
@@ -180,7 +183,7 @@ class Slot:
         limits = run.limits
         args = [arg.decode("utf-8", "surrogateescape") for arg in run.args]
         work = self._work(limits, args, run.files, run.source, commands, hands_code=child.code is not None)
-        watcher = Watcher([child], self.own, self.cgroup, self.listener, self.host, self.oom)
+        watcher = Watcher([child], self.own, self.cgroup, self.listener, self.host, self.place, self.oom)
         try:
             child.give(work, limits, stdin)
             (end,) = self._watch(watcher)
@@ -236,6 +239,7 @@ class Slot:
     def run_judged(self, run: wire.JudgeBody) -> None:
         """All payloads of a judged program, then DONE."""
         self.reason, self.stopped = "", False
+        self.place.settle(self.own)
         numpy = bool(run.flags & wire.USES_NUMPY)
         submissions = self.zygotes.harness(b"s", run.submission_harness, numpy, run.source)
         judges = self.zygotes.harness(b"j", run.judge_harness, numpy, b"".join(run.payloads))
@@ -292,6 +296,7 @@ class Slot:
             self.cgroup,
             self.listener,
             self.host,
+            self.place,
             self.oom,
             lambda reports: self.host.send(frames(reports)),
         )

@@ -19,6 +19,7 @@ from .cgroup import Cgroup
 from .child import SELF, Child, ZygoteDied
 from .harness import EMIT_HEADER
 from .host import Host
+from .place import STAYS_S, Place
 
 QUIET_S = 0.006
 TICK_S = 0.02
@@ -42,6 +43,7 @@ class Watcher:
         cgroup: Cgroup,
         listener: int | None,
         host: Host,
+        place: Place,
         oom: int | None,
         pass_on: Callable[[list[bytes]], None] | None = None,
     ) -> None:
@@ -52,6 +54,8 @@ class Watcher:
         self.cgroup = cgroup
         self.listener = listener
         self.host = host
+        self.place = place
+        self.placed = True
         self.pass_on = pass_on
         self.reports: list[bytes] = []
         self.signs: list[str] = []
@@ -203,6 +207,10 @@ class Watcher:
             self.pass_on(self.reports)
             self.reports = []
         now = time.monotonic()
+        if self.placed and now - self.children[0].started > STAYS_S:
+            self.placed = False
+            for child in self.children:
+                self.place.let_go(child.uid)
         wait_s = TICK_S
         oom = self.cgroup.oom_kills()
         for child in self.children:
