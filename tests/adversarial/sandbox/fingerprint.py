@@ -37,7 +37,7 @@ import zlib
 PLACES = ("/box", "/tmp/.", "/dev", "/var", "/run", "/home", "/root", "/etc", "/opt", "/srv", "/mnt")
 STATUS = (
     "SigQ", "SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs",
-    "Seccomp", "Groups", "Threads", "Cpus_allowed", "VmLck", "VmPin",
+    "Seccomp", "Groups", "Threads", "VmLck", "VmPin",
 )  # fmt: skip
 WATCHED = (builtins, collections, functools, heapq, io, itertools, json, math, os, random, re, sys, time)
 
@@ -119,7 +119,7 @@ def ipc():
 def scheduling():
     names = ("oom_score_adj", "timerslack_ns", "coredump_filter", "comm", "cmdline", "personality")
     timers = [signal.getitimer(kind) for kind in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)]
-    policy = os.sched_getscheduler(0), sorted(os.sched_getaffinity(0)), os.getpriority(os.PRIO_PROCESS, 0)
+    policy = os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0)
     block = ctypes.CDLL(None).syscall(252 if os.uname().machine == "x86_64" else 31, 1, 0)  # ioprio_get
     return {name: text(f"/proc/self/{name}") for name in names}, timers, policy, block, str(text("/proc/self/timers"))
 
