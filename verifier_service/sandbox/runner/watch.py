@@ -19,7 +19,7 @@ from .cgroup import Cgroup
 from .child import SELF, Child, ZygoteDied
 from .harness import EMIT_HEADER
 from .host import Host
-from .place import STAYS_S, Place
+from .place import LONG_S, Place
 
 QUIET_S = 0.006
 TICK_S = 0.02
@@ -207,10 +207,9 @@ class Watcher:
             self.pass_on(self.reports)
             self.reports = []
         now = time.monotonic()
-        if self.placed and now - self.children[0].started > STAYS_S:
+        if self.placed and now - self.children[0].started > LONG_S:
             self.placed = False
-            for child in self.children:
-                self.place.let_go(child.uid)
+            self.place.let_go(procs.pids() - self.own, {child.uid for child in self.children})
         wait_s = TICK_S
         oom = self.cgroup.oom_kills()
         for child in self.children:
