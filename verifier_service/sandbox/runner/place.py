@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 STAYS_S = 0.05  # before the kernel chooses anew
-LONG_S = 0.01
+LONG_S = 0.012
 _CPU_FIELD = 36  # of /proc/PID/stat, counted from the state
 
 

@@ -207,10 +207,12 @@ class Watcher:
             self.pass_on(self.reports)
             self.reports = []
         now = time.monotonic()
-        if self.placed and now - self.children[0].started > LONG_S:
-            self.placed = False
-            self.place.let_go(procs.pids() - self.own, {child.uid for child in self.children})
         wait_s = TICK_S
+        if self.placed:
+            wait_s = self.children[0].started + LONG_S - now
+            if wait_s <= 0:
+                self.placed, wait_s = False, TICK_S
+                self.place.let_go(procs.pids() - self.own, {child.uid for child in self.children})
         oom = self.cgroup.oom_kills()
         for child in self.children:
             if child.end is not None:
