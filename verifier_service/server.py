@@ -28,6 +28,39 @@ _TIMEOUT_REPLY = (
 _TIMEOUT_BODY = b'{"type":"about:blank","title":"Request Timeout","status":408,"detail":"the request was sent too slowly"}'
 
 
+class WholeAnswers:
+    """A transport that writes the head of an answer together with its body: uvicorn writes them one after the other, and
+    each write wakes the client."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._head = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if self._head:
+            head, self._head = self._head, b""
+            self._transport.writelines([head, data])
+        else:
+            self._head = data
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        head, self._head = self._head, b""
+        if head and not self._transport.is_closing():
+            self._transport.write(head)
+
+    def get_write_buffer_size(self) -> int:
+        return len(self._head) + self._transport.get_write_buffer_size()
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+
 def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
     """uvicorn's HTTP protocol with a time limit on each request's head and on its body."""
 
@@ -35,7 +68,7 @@ def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
         _timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
+            super().connection_made(WholeAnswers(transport, self.loop))  # type: ignore[arg-type]
             self._limit(settings.header_timeout_s)
 
         def connection_lost(self, exc: Exception | None) -> None:

@@ -69,6 +69,7 @@ class ProfiledBackend:
 
     def __init__(self, backends: Mapping[str, PooledBackend]) -> None:
         self._profiles = [_Profile(name, backend) for name, backend in backends.items()]
+        self._known: BackendInfo | None = None  # asked for with every run; forgotten when a profile changes
 
     # --- life
 
@@ -76,6 +77,7 @@ class ProfiledBackend:
         """Start the first profile. Raises SandboxFault."""
         await self._profiles[0].backend.start()
         self._profiles[0].ready = True
+        self._known = None
 
     def bring_up(self) -> None:
         """Begin with the other profiles, so that the first program that wants one need not wait."""
@@ -91,10 +93,12 @@ class ProfiledBackend:
         await asyncio.gather(*(p.coming for p in self._profiles if p.coming is not None), return_exceptions=True)
         for profile in self._profiles:
             profile.coming = None
+        self._known = None
 
     def _want(self, profile: _Profile) -> None:
         if profile.coming is None and profile is not self._profiles[0]:
             profile.coming = asyncio.create_task(self._bring_up(profile))
+            self._known = None
 
     async def _bring_up(self, profile: _Profile) -> None:
         pause_s = FIRST_PAUSE_S
@@ -105,18 +109,25 @@ class ProfiledBackend:
             except SandboxFault as fault:
                 profile.trouble = f"the sandboxes of profile {profile.name} can't be had: {fault}"
                 profile.changed.set()
+                self._known = None
                 log.warning("a profile's sandboxes could not be started", profile=profile.name, error=str(fault))
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
                 continue
             profile.ready, profile.trouble = True, ""
             profile.changed.set()
+            self._known = None
             log.info("a profile's sandboxes are ready", profile=profile.name, languages=profile.languages())
             return
 
     # --- facts
 
     def info(self) -> BackendInfo:
+        if self._known is None:
+            self._known = self._gather_info()
+        return self._known
+
+    def _gather_info(self) -> BackendInfo:
         info = self._profiles[0].backend.info()
         languages = dict.fromkeys(name for profile in self._profiles for name in profile.languages())
         versions = {k: v for profile in reversed(self._profiles) for k, v in profile.backend.info().versions.items()}
