@@ -104,17 +104,17 @@ def code_group(body: str) -> dict[str, object]:
     return {"completions": completions, "verifiers": [{"kind": "code", "language": "python", "tests": tests}]}
 
 
-async def scored_rate(url: str, body: str, seconds: float, concurrency: int) -> float:
-    """Runs a second, with `concurrency` requests of one group each in flight."""
+async def scored_rate(url: str, body: str, seconds: float, concurrency: int, groups: int) -> float:
+    """Runs a second, with `concurrency` requests of `groups` groups each in flight."""
     end = time.monotonic() + seconds
     done = 0
 
     async def work(http: httpx.AsyncClient) -> None:
         nonlocal done
         while time.monotonic() < end:
-            answer = (await http.post("/score", json={"groups": [code_group(body)]})).json()
-            rewards = answer["groups"][0]["rewards"]
-            assert rewards == [1.0] * GROUP_SIZE, rewards
+            answer = (await http.post("/score", json={"groups": [code_group(body) for _ in range(groups)]})).json()
+            rewards = [reward for group in answer["groups"] for reward in group["rewards"]]
+            assert rewards == [1.0] * GROUP_SIZE * groups, rewards
             done += len(rewards)
 
     start = time.monotonic()
@@ -123,11 +123,12 @@ async def scored_rate(url: str, body: str, seconds: float, concurrency: int) -> 
     return done / (time.monotonic() - start)
 
 
-def compare(url: str, name: str, body: str, seconds: float, concurrency: int, rounds: int) -> None:
+def compare(url: str, name: str, body: str, seconds: float, concurrency: int, rounds: int, groups: int) -> None:
+    name += f", {groups} groups of {GROUP_SIZE} a request" if groups > 1 else f", one group of {GROUP_SIZE} a request"
     ratios = []
     for _ in range(rounds):
         plain, cpu_ms = plain_rate(body, seconds / rounds, concurrency)
-        scored = asyncio.run(scored_rate(url, body, seconds / rounds, concurrency))
+        scored = asyncio.run(scored_rate(url, body, seconds / rounds, concurrency, groups))
         ratios.append(scored / plain)
         print(
             f"  {name}: plain {plain:6.1f}/s ({cpu_ms:.1f} ms CPU each), through /score {scored:6.1f}/s, {ratios[-1]:.2f} times"
@@ -181,12 +182,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=12, help="for each side of each comparison")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--concurrency", type=int, default=2, help="requests and subprocesses in flight, and slots")
+    parser.add_argument("--groups", type=int, default=8, help="groups in a request, as a trainer sends a step's together")
     arguments = parser.parse_args()
 
     def all_of(url: str) -> None:
-        compare(url, "trivial program", TRIVIAL, arguments.seconds, arguments.concurrency, arguments.rounds)
+        for groups in (1, arguments.groups):
+            compare(url, "trivial program", TRIVIAL, arguments.seconds, arguments.concurrency, arguments.rounds, groups)
         if subprocess.run([PLAIN_PYTHON, "-c", "import numpy"], capture_output=True).returncode == 0:
-            compare(url, "program that imports numpy", NUMPY, arguments.seconds, arguments.concurrency, arguments.rounds)
+            compare(url, "program that imports numpy", NUMPY, arguments.seconds, arguments.concurrency, arguments.rounds, 1)
         else:
             print(f"no comparison with numpy: {PLAIN_PYTHON} has none (Debian's package python3-numpy brings it)")
         maths(url)
