@@ -116,7 +116,7 @@ class Settings(BaseSettings):
         None, ge=1, description="Slots of each profile but `python`, where that is to differ."
     )
     sandbox_spares: int = Field(1, ge=0, description="Containers started ahead, so that recycling costs no latency.")
-    sandbox_recycle_after: int = Field(5000, ge=1, description="Submissions after which a container is thrown away.")
+    sandbox_recycle_after: int = Field(10_000, ge=1, description="Submissions after which a container is thrown away.")
     sandbox_reuse: Literal["reset", "never"] = Field(
         "reset", description="`never`: strict mode, a container for each submission."
     )
