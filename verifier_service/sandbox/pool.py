@@ -282,7 +282,7 @@ class Pool:
 
     def _post_ahead(self) -> None:
         """Send those who wait longest to slots that are fitted to them, behind as few others as can be."""
-        most = max(1, min(MOST_AHEAD, int(AHEAD_WORTH_S / self._pace_s))) if self._waiters else 0
+        most = max(1, min(MOST_AHEAD, int(AHEAD_WORTH_S / max(self._pace_s, 1e-6)))) if self._waiters else 0
         for depth in range(most):
             for lease in self._busy:
                 if not self._waiters:
