@@ -228,8 +228,8 @@ class Exchange:
 
     async def finish(self) -> None:
         """Read up to DONE. Unless all results are here already, ask for the end first; what still comes is void."""
-        if self.done is None and not self.complete:
-            await self.link.send(wire.frame(wire.STOP, wire.pack_number(self._run_id)))
+        if self.done is None and not self.complete:  # without waiting: a runner that nobody reads from reads nothing either
+            self.link.post(wire.frame(wire.STOP, wire.pack_number(self._run_id)))
         while self.done is None:
             await self.next_frame()
 

@@ -8,6 +8,7 @@ import struct
 import pytest
 
 from verifier_service.sandbox.contract import SandboxFault
+from verifier_service.sandbox.execution import Exchange
 from verifier_service.sandbox.link import RunnerLink
 from verifier_service.sandbox.runner import wire
 
@@ -100,6 +101,18 @@ async def test_much_that_is_posted_does_not_wait_and_stays_in_order() -> None:
     link.post(b"1")
     link.post(bytes(1 << 16))
     assert writes == [b"1", bytes(1 << 16)]
+
+
+async def test_a_run_is_given_up_without_waiting_for_a_runner_that_takes_nothing_until_it_is_read_from() -> None:
+    link, writes = connected()
+    exchange = Exchange(link, wire.RUN, bytes(8), 7)
+    link.data_received(wire.frame(wire.CASE, bytes(100)) + wire.frame(wire.DONE, wire.pack_done(7, True, "")))
+    link.pause_writing()
+    async with asyncio.timeout(1.0):
+        await exchange.finish()
+    assert exchange.done == (True, "")
+    link.post(b"next")
+    assert writes == [wire.frame(wire.STOP, wire.pack_number(7)), b"next"]
 
 
 @pytest.mark.parametrize("data", [struct.pack(">IB", wire.MAX_BODY + 1, 67), struct.pack(">IB", 2**32 - 1, 0)])
