@@ -2,8 +2,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 VENV ?= .venv
-HOST ?= 127.0.0.1
-PORT ?= 8000
+HOST ?= $(or $(VERIFIER_HOST),127.0.0.1)
+PORT ?= $(or $(VERIFIER_PORT),8000)
 PYTEST_ARGS ?=
 export VENV
 

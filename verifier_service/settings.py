@@ -100,9 +100,8 @@ class Settings(BaseSettings):
         "namespace", description="`container` refuses the bubblewrap backend."
     )
     executor_socket: Path | None = Field(None, description="Unix socket of the executor process that owns Docker.")
-    sandbox_profiles: str = Field(
+    sandbox_profiles: Literal["python", "python,compiled", "python,compiled,full", "python,full"] = Field(
         "python,compiled",
-        pattern=r"^python(,compiled)?(,full)?$",
         description="Profiles of images that programs run in, separated by commas: `python`; `compiled` adds C, C++, Java, "
         "JavaScript, Go, Rust and their like; `full` every other language. Each has slots of its own. Images beyond `python` "
         "are built behind the running service.",

@@ -42,6 +42,23 @@ def test_every_preset_loads_fits_its_gpus_and_has_no_fault_but_a_missing_vllm(na
     assert 0.02 <= loaded.grpo_number("beta", 0.0) <= 0.08
 
 
+@pytest.mark.parametrize("written", ["off", "'off'", "OFF"])
+def test_the_word_off_is_no_boolean(tmp_path: Path, written: str) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text(yaml.safe_dump(MINIMAL) + f"vllm:\n  mode: {written}\n")
+    assert load_config(str(file)).vllm.mode == "off"
+    assert load_config(str(file), ["vllm.mode=off"]).vllm.mode == "off"
+
+
+def test_a_missing_vllm_stops_a_run_and_is_told_by_a_dry_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    file = tmp_path / "run.yaml"
+    file.write_text(yaml.safe_dump(MINIMAL | {"vllm": {"mode": "colocate"}}))
+    loaded = load_config(str(file))
+    for dry_run, level in ((False, "error"), (True, "warning")):
+        assert [f.level for f in check(loaded, dry_run=dry_run) if "needs vLLM" in f.message] == [level]
+
+
 @pytest.mark.parametrize("name", preset_names())
 def test_trl_knows_every_field_of_every_preset(name: str) -> None:
     from trainer_client.train.arguments import known_fields

@@ -33,11 +33,14 @@ OURS = {
 }
 
 
+Level = Literal["error", "warning"]
+
+
 @dataclass(frozen=True)
 class Finding:
     """An `error` stops the run before it begins, a `warning` is printed."""
 
-    level: Literal["error", "warning"]
+    level: Level
     message: str
 
 
@@ -89,9 +92,10 @@ def batches_of(config: TrainConfig) -> Batches:
     return Batches(per_device, gpus, accumulation, steps, group, iterations)
 
 
-def check(config: TrainConfig) -> list[Finding]:
-    """Everything that can be said from the file alone."""
-    return [*_names(config), *_beta(config), *_batches(config), *_vllm(config), *_reports(config.report_to), *_numbers(config)]
+def check(config: TrainConfig, *, dry_run: bool = False) -> list[Finding]:
+    """Everything that can be said from the file alone. A dry run may be where nothing can be generated."""
+    vllm = _vllm(config, "warning" if dry_run else "error")
+    return [*_names(config), *_beta(config), *_batches(config), *vllm, *_reports(config.report_to), *_numbers(config)]
 
 
 def check_fields(config: TrainConfig, known: Iterable[str]) -> list[Finding]:
@@ -166,10 +170,12 @@ def _suggest_batches(b: Batches) -> str:
     )
 
 
-def _vllm(config: TrainConfig) -> list[Finding]:
+def _vllm(config: TrainConfig, missing: Level) -> list[Finding]:
     findings = []
     if config.vllm.mode != "off" and importlib.util.find_spec("vllm") is None:
-        findings.append(Finding("error", f"vllm.mode {config.vllm.mode} needs vLLM: pip install 'reward-verifier[vllm]'"))
+        findings.append(
+            Finding(missing, f"vllm.mode {config.vllm.mode} needs vLLM: pip install -e '/path/to/the/clone[trainer,vllm]'")
+        )
     if config.vllm.mode == "colocate" and config.distributed.gpus % config.vllm.tensor_parallel_size:
         findings.append(
             Finding(

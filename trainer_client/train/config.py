@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator, model_validator
 
 from trainer_client.curriculum.tracker import CurriculumSettings
 
@@ -92,6 +92,11 @@ class VllmConfig(Section):
     max_model_length: int | None = Field(None, ge=1)
     enable_sleep_mode: bool = False
     server_url: str | None = None
+
+    @field_validator("mode", mode="before")
+    @classmethod
+    def _off_is_a_word(cls, mode: object) -> object:
+        return "off" if mode is False else mode  # to YAML, off is false
 
     @model_validator(mode="after")
     def _server_has_url(self) -> VllmConfig:

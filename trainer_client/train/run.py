@@ -41,7 +41,7 @@ def prepare(config: TrainConfig, console: Console, *, dry_run: bool = False) -> 
 
     A dry run doesn't need the service to be there: that it isn't is then a warning.
     """
-    findings = [*check(config), *check_against_trl(config), *_check_gpus(config, dry_run)]
+    findings = [*check(config, dry_run=dry_run), *check_against_trl(config), *_check_gpus(config, dry_run)]
     _stop_on_errors(findings)
     arguments = grpo_arguments(config)
     rows = load_rows(config)

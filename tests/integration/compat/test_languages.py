@@ -216,7 +216,7 @@ async def test_a_compiler_that_can_not_be_started_is_no_compile_error(tmp_path: 
     with (runner / "program.py").open("a") as program:
         program.write("\n\ndef execute(*_):\n    os.write(2, b'Permission denied: g++')\n    os._exit(127)\n")
     with (runner / "languages.py").open("a") as table:  # this machine need not have a compiler to be refused one
-        table.write("\n\ndef available(_):\n    return list(LANGUAGES)\n")
+        table.write("\n\ndef available(*_):\n    return list(LANGUAGES)\n")
     monkeypatch.setattr(bubblewrap_backend, "RUNNER_FOLDER", runner)
     backend = make_bubblewrap_backend(Settings(sandbox="bubblewrap", sandbox_slots=1))
     await backend.start()

@@ -105,10 +105,24 @@ def test_an_image_is_another_where_its_packages_are_others() -> None:
 
 
 def test_a_language_is_there_when_all_its_commands_are() -> None:
-    assert available(lambda command: True) == list(LANGUAGES)
-    assert "python" in available(lambda command: command == "python3")
-    assert "java" not in available(lambda command: command != "javac")
-    assert "sql" not in available(lambda command: command != "sqlite3")
+    def every(_: str) -> bool:
+        return True
+
+    assert available(every, every) == list(LANGUAGES)
+    assert "python" in available(lambda command: command == "python3", every)
+    assert "java" not in available(lambda command: command != "javac", every)
+    assert "sql" not in available(lambda command: command != "sqlite3", every)
+    assert "clojure" not in available(every, lambda file: "clojure" not in file)
+
+
+def test_no_language_seems_to_be_there_by_the_commands_of_a_smaller_images_languages() -> None:
+    for n, profile in enumerate(PROFILES):
+        commands = {
+            c[0] for row in LANGUAGES.values() if row.profile in PROFILES[:n] for c in (*row.compile, row.run, row.version)
+        }
+        for row in LANGUAGES.values():
+            own = {c[0] for c in (*row.compile, row.run, row.version) if "{" not in c[0]} - commands
+            assert row.profile != profile or own or row.needs, row.name
 
 
 def test_what_an_image_prepares_is_what_the_table_asks_for() -> None:

@@ -37,6 +37,7 @@ class Language(NamedTuple):
     names: str = ""  # that clients use and fences have, beside its own; nobody else's; space-separated
     tags: str = ""  # more that its fences have
     environment: tuple[tuple[str, str], ...] = ()
+    needs: tuple[str, ...] = ()  # files without which its commands, which another language brings too, run nothing
     # What the language's own machinery takes, granted on top of a task's limits.
     memory_extra_mb: int = 0
     time_extra_s: float = 0.0

@@ -7,6 +7,7 @@ What the columns mean stands in language.py; the rows of the profile `full` are 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from .language import JVM_MAIN, JVM_RUN, PROFILES, Command, Language
@@ -103,12 +104,13 @@ LANGUAGES: dict[str, Language] = {row.name: row for row in (*BASE, *COMPILED, *F
 NAMES: dict[str, str] = {name: row.name for row in LANGUAGES.values() for name in (*row.names.split(), row.name)}
 
 
-def available(is_here: Callable[[str], bool]) -> list[str]:
-    """Names of the languages whose commands are all there."""
+def available(is_here: Callable[[str], bool], exists: Callable[[str], bool] = os.path.exists) -> list[str]:
+    """Names of the languages whose commands are all here, and the files that those need."""
     return [
         row.name
         for row in LANGUAGES.values()
         if all(is_here(command[0]) for command in (*row.compile, row.run, row.version) if "{" not in command[0])
+        and all(map(exists, row.needs))
     ]
 
 

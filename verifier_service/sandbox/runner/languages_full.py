@@ -25,7 +25,8 @@ _KOTLIN = ":".join(
     )
 )  # fmt: skip
 _SCALA = ":".join(f"{_JARS}scala-{name}.jar" for name in ("library", "reflect", "compiler"))
-_CLOJURE = ":".join(f"{_JARS}{name}.jar" for name in ("clojure", "core.specs.alpha", "spec.alpha"))
+_CLOJURE_JARS = tuple(f"{_JARS}{name}.jar" for name in ("clojure", "core.specs.alpha", "spec.alpha"))
+_CLOJURE = ":".join(_CLOJURE_JARS)
 
 FULL: tuple[Language, ...] = (
     Language(
@@ -42,6 +43,7 @@ FULL: tuple[Language, ...] = (
         run=(*_JAVA, *_HEAP, "-XX:SharedArchiveFile=/opt/verifier/clojure.jsa", "-cp", _CLOJURE,
              "clojure.main", "{built}/main.clj"),
         version=("java", "-cp", _CLOJURE, "clojure.main", "-e", "(clojure-version)"), names="clj",
+        needs=_CLOJURE_JARS,
         memory_extra_mb=128, time_extra_s=1.5, processes_extra=32, sparse=True,
         out_of_memory="OutOfMemoryError",
     ),

@@ -55,7 +55,8 @@ class Place:
 
     def let_go(self, pids: set[int], uids: set[int]) -> None:
         """Once in a run that takes long, its processes: none but their own users may move them, so this one becomes such a
-        user for a moment. That gives them nothing, as it stays root by its other two identities."""
+        user for a moment. That gives them nothing: to be killed, traced or moved itself takes the runner's other two
+        identities, too, and the capabilities that it is allowed to take back."""
         self._long = True
         for uid in uids if self._here else ():
             with suppress(OSError):

@@ -89,6 +89,8 @@ class Slot:
         self.reason, self.stopped = "", False
         self.place.settle(self.own)
         numpy = bool(run.flags & wire.USES_NUMPY)
+        if numpy and self.zygotes.numpy is None:
+            self.host.flush()  # loading it takes a while
         commands = _Commands([], {})
         failure: wire.WireTermination | None = None
         if run.language != wire.PYTHON:

@@ -106,7 +106,7 @@ class Watcher:
             if quiet:
                 quiet = False
                 self._register(poll)
-                self.host.flush()
+            self.host.flush()
             look_at = time.monotonic() + self._tick()
 
     def _heed_host(self) -> None:
