@@ -67,6 +67,16 @@ class Service:
     def wait(self) -> int:
         return self.process.wait(STOP_TIMEOUT_S)
 
+    def wait_line(self, start: str) -> str:
+        """The first line that it has printed which begins so; it may be ready before it says so."""
+        give_up = time.monotonic() + 10
+        while time.monotonic() < give_up:
+            for line in self.text().splitlines(keepends=True):
+                if line.endswith("\n") and line.strip().startswith(start):
+                    return line.strip()
+            time.sleep(0.05)
+        pytest.fail(f"no line begins with {start!r}:\n{self.text()}")
+
     def text(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace")
 

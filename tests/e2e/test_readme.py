@@ -65,7 +65,7 @@ def test_make_serve_serves_and_the_answers_are_those_of_the_readme(start: Callab
         done = shell(curl.replace(ADDRESS, service.url))
         assert done.returncode == 0, done.stderr
         assert holds(json.loads(done.stdout), json.loads(answer)), done.stdout
-    line = next(text for text in service.text().splitlines() if text.strip().startswith("curl "))
+    line = service.wait_line("curl ")
     assert json.loads(shell(line).stdout)["groups"][0]["rewards"] == [1.0]
 
 
