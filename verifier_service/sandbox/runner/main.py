@@ -82,7 +82,6 @@ def _serve_runs(slot: Slot, host: Host) -> None:
             host.run_id = judged.run_id
             slot.run_judged(judged)
         elif kind == wire.WARM:
-            host.flush()  # it takes a while
             submission, judge, numpy = wire.unpack_warm(body)
             for letter, harness in ((b"s", submission), (b"j", judge)):
                 slot.zygotes.sources[harness.name] = harness.source

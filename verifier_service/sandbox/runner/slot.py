@@ -68,7 +68,7 @@ class Slot:
         self.cgroup = cgroup
         self.listener = listener
         self.host = host
-        self.zygotes = Zygotes(self.submission_uid)
+        self.zygotes = Zygotes(self.submission_uid, host.flush)
         self.own = self.zygotes.own
         self.box = Box(self.submission_uid)
         self.box.make()
@@ -89,8 +89,6 @@ class Slot:
         self.reason, self.stopped = "", False
         self.place.settle(self.own)
         numpy = bool(run.flags & wire.USES_NUMPY)
-        if numpy and self.zygotes.numpy is None:
-            self.host.flush()  # loading it takes a while
         commands = _Commands([], {})
         failure: wire.WireTermination | None = None
         if run.language != wire.PYTHON:

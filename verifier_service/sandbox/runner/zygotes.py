@@ -5,6 +5,7 @@ from __future__ import annotations
 import _socket
 import os
 import struct
+from collections.abc import Callable
 
 from . import wire
 from .child import SELF, Child, Code, Zygote, ZygoteDied, receive
@@ -20,8 +21,10 @@ NUMPY_SETUP = b"numpy"
 class Zygotes:
     """Begins with the first zygote; the others are forked from it when they are wanted."""
 
-    def __init__(self, submission_uid: int) -> None:
+    def __init__(self, submission_uid: int, before_growth: Callable[[], None]) -> None:
+        """`before_growth` is called before a zygote is made, which takes a while."""
         self.submission_uid = submission_uid
+        self._before_growth = before_growth
         pid, control = start_first(hidden=submission_uid == SELF)
         self.plain = Zygote(pid, control)
         receive(control)
@@ -35,6 +38,7 @@ class Zygotes:
 
     def fork_zygote(self, parent: Zygote, letter: bytes, setup: bytes) -> Zygote:
         """Have a clean zygote fork another kind of zygote. It is not ready before its b"R" was received."""
+        self._before_growth()
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
         way, their_way = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         send_order(parent.control, b"Z" + letter, [theirs.fileno(), their_way.fileno()])
